@@ -1,0 +1,3 @@
+export * from './bytes.ts';
+export * from './key_value.ts';
+export * from './cell_source.ts';

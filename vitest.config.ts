@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    // The threads pool starts in a third of the time of forks and the suites share nothing.
+    pool: 'threads',
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+});
