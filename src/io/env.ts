@@ -102,17 +102,21 @@ export interface Timers {
   sleep(ms: number): Promise<void>;
 }
 
-/** A job for a worker: the built module exporting `run(input, fs)`, and plain data (shared buffers welcome). */
-export interface Job {
-  /** Name registered in `io/jobs.ts`, e.g. `flush`. */
-  readonly kind: string;
-  readonly input: unknown;
+/**
+ * Background work for a worker. The worker imports `module` and calls its export named `run.name`; the inline executor
+ * calls `run` itself. `input` and the result must survive structured cloning; shared buffers are passed, not copied.
+ */
+export interface Job<Input, Output> {
+  /** `import.meta.url` of the module that exports `run`. */
+  readonly module: string;
+  readonly run: (input: Input, env: Env) => Promise<Output>;
+  readonly input: Input;
 }
 
-/** Runs background jobs: on a pool of workers, or inline step by step in the simulator. */
+/** Runs background jobs: on a pool of workers, one a process, or inline step by step in the simulator. */
 export interface Executor {
-  run(job: Job): Promise<unknown>;
-  /** Stops the workers once idle. The executor starts again at the next job. */
+  run<Input, Output>(job: Job<Input, Output>): Promise<Output>;
+  /** Waits for running jobs and stops the workers. The executor starts again at the next job. */
   close(): Promise<void>;
 }
 
