@@ -1,0 +1,144 @@
+/**
+ * The API that users see. `engine` implements it on a folder or in memory, `client` over the network.
+ * Every commit is stamped with one TSO (64 bits, `bigint`); mutations answer it.
+ */
+import type {
+  AsOf,
+  Bytes,
+  Condition,
+  DeleteSpec,
+  IncrementOptions,
+  Mutation,
+  MutationOptions,
+  Operation,
+  ReadOptions,
+  ScanOptions,
+  Value,
+  Values,
+} from './requests.ts';
+import type { Result } from './result.ts';
+import type { FamilySpec, TableDescription, TableSpec } from './schema.ts';
+
+export interface Connection extends AsyncDisposable {
+  /** No I/O: an unknown table is found out by the first operation (TableNotFoundException). */
+  table(name: string): Table;
+  readonly admin: Admin;
+  /** A fresh stamp from the oracle, greater than every stamp given before and never the stamp of a commit. */
+  tso(): Promise<bigint>;
+  /** Figures for people and metrics. */
+  status(): StoreStatus;
+  /** Waits until every commit so far is on the disk, whatever its durability (skipped ones excepted). */
+  sync(): Promise<void>;
+  /** Finishes running operations, syncs, frees the folder. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface Table {
+  readonly name: string;
+  /** Writes cells of one row in one commit and answers the commit's TSO. */
+  put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint>;
+  /** The row's visible cells, or null if it has none. */
+  get(row: Bytes, options?: ReadOptions): Promise<Result | null>;
+  /** As `get`, answered from memory; throws NotInMemoryException when the disk would have to be asked. */
+  getSync(row: Bytes, options?: ReadOptions): Result | null;
+  getMany(rows: readonly Bytes[], options?: ReadOptions): Promise<(Result | null)[]>;
+  exists(row: Bytes, options?: ReadOptions): Promise<boolean>;
+  delete(row: Bytes, spec?: DeleteSpec): Promise<bigint>;
+  /** Reads as of the moment of the first fetch. Leaving a `for await` loop closes it. */
+  scan(options?: ScanOptions): Scanner;
+  /** Rows with at least one visible cell. */
+  count(options?: ScanOptions): Promise<number>;
+  /** Operations that succeed or fail one by one, in order for each row. Never throws for a single operation's fault. */
+  batch(operations: readonly Operation[]): Promise<OperationOutcome[]>;
+  /** Mutations of one row, all or nothing, one commit. */
+  mutateRow(row: Bytes, mutations: readonly Mutation[]): Promise<MutationResult>;
+  /** Puts and deletes of several rows of one region, all or nothing, one commit. */
+  mutateRows(mutations: readonly Mutation[]): Promise<bigint>;
+  /** Adds to 8-byte big-endian counters; an absent cell counts as 0. Answers the new cells. */
+  increment(
+    row: Bytes,
+    amounts: Readonly<Record<string, bigint | number>>,
+    options?: IncrementOptions,
+  ): Promise<MutationResult>;
+  append(
+    row: Bytes,
+    values: Readonly<Record<string, Value>>,
+    options?: IncrementOptions,
+  ): Promise<MutationResult>;
+  /** Checks and, if the condition holds, applies the mutation (or several, atomically), under the row's lock. */
+  checkAndMutate(
+    row: Bytes,
+    condition: Condition,
+    action: Mutation | readonly Mutation[],
+  ): Promise<CheckAndMutateResult>;
+}
+
+/** A running scan. `for await` gives results one by one; the other forms avoid a promise a row. */
+export interface Scanner extends AsyncIterable<Result>, AsyncDisposable {
+  [Symbol.asyncIterator](): AsyncIterator<Result>;
+  /** Up to `count` further results (default 1000); an empty array at the end. */
+  nextBatch(count?: number): Promise<Result[]>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface MutationResult {
+  readonly tso: bigint;
+  /** The new cells of increments and appends; null where there are none or they were not wanted. */
+  readonly result: Result | null;
+}
+
+export interface CheckAndMutateResult {
+  readonly processed: boolean;
+  /** The commit's TSO; null when nothing was written. */
+  readonly tso: bigint | null;
+  readonly result: Result | null;
+}
+
+export type OperationOutcome =
+  | { readonly ok: true; readonly tso: bigint | null; readonly result: Result | null }
+  | { readonly ok: false; readonly error: Error };
+
+export interface Admin {
+  createNamespace(name: string, attributes?: Readonly<Record<string, string>>): Promise<void>;
+  /** Refused while it has tables. */
+  dropNamespace(name: string): Promise<void>;
+  listNamespaces(): Promise<string[]>;
+  createTable(spec: TableSpec): Promise<void>;
+  /** Changes attributes of the table and of the families named; other families stay as they are. */
+  alterTable(spec: TableSpec): Promise<void>;
+  addFamily(table: string, family: FamilySpec | string): Promise<void>;
+  modifyFamily(table: string, family: FamilySpec): Promise<void>;
+  dropFamily(table: string, family: string): Promise<void>;
+  enableTable(table: string): Promise<void>;
+  disableTable(table: string): Promise<void>;
+  isEnabled(table: string): Promise<boolean>;
+  /** Empties the table: it gets a new id, its old data stays readable as of before for the retention. */
+  truncateTable(table: string): Promise<void>;
+  /** HBase asks for the table to be disabled first; so do we. */
+  dropTable(table: string): Promise<void>;
+  tableExists(table: string): Promise<boolean>;
+  describeTable(table: string): Promise<TableDescription>;
+  /** Names, in byte order; `pattern` is a regular expression over the whole name. */
+  listTables(options?: { namespace?: string; pattern?: string }): Promise<string[]>;
+}
+
+export interface StoreStatus {
+  /** Folder, or null for a store in memory. */
+  readonly data: string | null;
+  readonly durability: string;
+  readonly readPoint: bigint;
+  readonly durablePoint: bigint;
+  readonly tables: number;
+  readonly regions: number;
+  readonly memstoreCells: number;
+  readonly memstoreBytes: number;
+  readonly memstoreHeapBytes: number;
+  readonly memstoreLimitBytes: number;
+  readonly logBytes: number;
+  /** Set when the store takes no writes any more: why. */
+  readonly fatal: string | null;
+  readonly counters: Readonly<Record<string, number>>;
+}
+
+export type { AsOf };

@@ -1,0 +1,146 @@
+/**
+ * What a caller asks for, as plain objects. Bytes are `Uint8Array` or a string (its UTF-8); a column is `family:qualifier`
+ * (the first ':' ends the family) or, for binary qualifiers, a `[family, qualifier]` pair. Timestamps are milliseconds,
+ * `bigint` or a safe integer.
+ */
+
+export type Bytes = Uint8Array | string;
+/** A value to store: bytes, a string's UTF-8, or a bigint as 8 bytes big-endian (HBase's `Bytes.toBytes(long)`). */
+export type Value = Uint8Array | string | bigint;
+export type Timestamp = bigint | number;
+export type Column = string | readonly [family: string, qualifier: Bytes];
+
+export type Durability = 'USE_DEFAULT' | 'SKIP_WAL' | 'ASYNC_WAL' | 'SYNC_WAL' | 'FSYNC_WAL';
+
+/** One cell to put, when a plain `{ 'f:q': value }` does not say enough. */
+export interface CellInput {
+  readonly family: string;
+  readonly qualifier: Bytes;
+  readonly value: Value;
+  /** Absent: the commit's own time. */
+  readonly ts?: Timestamp;
+  /** Milliseconds this cell lives; it can only shorten the family's TTL. */
+  readonly ttl?: number;
+}
+
+export type Values = Readonly<Record<string, Value>> | readonly CellInput[];
+
+export interface MutationOptions {
+  /** Timestamp of every cell that carries none of its own; absent: the commit's time. */
+  readonly ts?: Timestamp;
+  /** Milliseconds every cell lives. */
+  readonly ttl?: number;
+  readonly durability?: Durability;
+  /** Makes a repeat harmless: the second request with the same nonce answers as the first did (kept 30 minutes). */
+  readonly nonce?: Nonce;
+}
+
+export interface Nonce {
+  readonly group: bigint;
+  readonly nonce: bigint;
+}
+
+/** What to delete of a row. With no member but `ts`: every family (up to `ts`, or now). Members add up. */
+export interface DeleteSpec {
+  /** All versions of these columns with timestamp <= ts (HBase: DeleteColumn). */
+  readonly columns?: readonly Column[];
+  /** One version of these columns: that at `ts`, or the newest (HBase: Delete). */
+  readonly versions?: readonly Column[];
+  /** All columns of these families with timestamp <= ts (HBase: DeleteFamily). */
+  readonly families?: readonly string[];
+  /** All columns of these families with timestamp exactly `ts`, which is required (HBase: DeleteFamilyVersion). */
+  readonly familyVersions?: readonly string[];
+  readonly ts?: Timestamp;
+  readonly durability?: Durability;
+  readonly nonce?: Nonce;
+}
+
+/** Half-open range [min, max) of cell timestamps. */
+export interface TimeRange {
+  readonly min?: Timestamp;
+  readonly max?: Timestamp;
+}
+
+export type Isolation = 'READ_COMMITTED' | 'READ_UNCOMMITTED';
+
+/** As of: a TSO (bigint), a time (Date: every commit up to and including that millisecond), or 'now'. */
+export type AsOf = bigint | Date | 'now';
+
+export interface ReadOptions {
+  /** Columns to return; absent with `families`: all. */
+  readonly columns?: readonly Column[];
+  /** Whole families to return. */
+  readonly families?: readonly string[];
+  /** Versions a column at most, bounded by the family's VERSIONS; default 1. */
+  readonly versions?: number;
+  readonly timeRange?: TimeRange;
+  /** Exactly this timestamp: the range [ts, ts + 1). */
+  readonly ts?: Timestamp;
+  /** Replaces `timeRange` for the families it names. */
+  readonly familyTimeRanges?: Readonly<Record<string, TimeRange>>;
+  /** Cells at most of one row and family, and how many to skip first (HBase: store limit and offset). */
+  readonly storeLimit?: number;
+  readonly storeOffset?: number;
+  readonly isolation?: Isolation;
+  readonly asOf?: AsOf;
+  /** False: blocks read stay out of the cache. */
+  readonly cacheBlocks?: boolean;
+}
+
+export interface ScanOptions extends ReadOptions {
+  readonly start?: Bytes;
+  readonly startInclusive?: boolean;
+  readonly stop?: Bytes;
+  readonly stopInclusive?: boolean;
+  /** Rows that begin with these bytes; not together with start or stop. */
+  readonly prefix?: Bytes;
+  readonly reversed?: boolean;
+  /** Rows at most. */
+  readonly limit?: number;
+  /** Cells a result at most: a row may come in parts. */
+  readonly batch?: number;
+  /** Bytes of cells fetched ahead in one step; a row is never cut by it unless `batch` allows. */
+  readonly maxResultSizeBytes?: number;
+  /** Markers and hidden cells too; no qualifiers may be named. */
+  readonly raw?: boolean;
+}
+
+/** One mutation of one row, for `batch`, `mutateRow`, `mutateRows` and as the action of `checkAndMutate`. */
+export type Mutation =
+  | { readonly put: Bytes; readonly values: Values; readonly options?: MutationOptions }
+  | { readonly delete: Bytes; readonly spec?: DeleteSpec }
+  | {
+      readonly increment: Bytes;
+      readonly amounts: Readonly<Record<string, bigint | number>>;
+      readonly options?: IncrementOptions;
+    }
+  | {
+      readonly append: Bytes;
+      readonly values: Readonly<Record<string, Value>>;
+      readonly options?: IncrementOptions;
+    };
+
+/** An operation of a batch: a mutation, a get, or an atomic row mutation. */
+export type Operation =
+  | Mutation
+  | { readonly get: Bytes; readonly options?: ReadOptions }
+  | { readonly mutateRow: Bytes; readonly mutations: readonly Mutation[] };
+
+export interface IncrementOptions extends MutationOptions {
+  /** False: the new cells are not returned. */
+  readonly returnResults?: boolean;
+  /** The newest cell within this range counts as the old value. */
+  readonly timeRange?: TimeRange;
+}
+
+export type CompareOperator =
+  'LESS' | 'LESS_OR_EQUAL' | 'EQUAL' | 'NOT_EQUAL' | 'GREATER_OR_EQUAL' | 'GREATER' | 'NO_OP';
+
+/** The newest visible cell of `column` is compared as HBase does: "value OP stored". A null value asks for absent or empty. */
+export interface Condition {
+  readonly column: Column;
+  /** Default EQUAL. */
+  readonly operator?: CompareOperator;
+  readonly value: Value | null;
+  readonly timeRange?: TimeRange;
+}
