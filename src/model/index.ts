@@ -11,3 +11,4 @@ export * from './schema_parse.ts';
 export * from './family_settings.ts';
 export * from './splits.ts';
 export * from './describe.ts';
+export * from './read_spec.ts';
