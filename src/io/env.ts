@@ -36,6 +36,8 @@ export interface FileHandle {
 
 /** A held folder lock. `release` is idempotent. */
 export interface FolderLock {
+  /** Rewrites the note for whoever comes second, e.g. once the HTTP port is known. */
+  setAddress(address: string | null): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -99,7 +101,14 @@ export interface Timers {
   after(ms: number, task: () => void): Timer;
   /** Runs `task` once in the next turn of the event loop, after pending I/O had its chance. */
   soon(task: () => void): void;
+  /** Settles after `ms`; unlike `after` it keeps the process alive meanwhile, as somebody waits for it. */
   sleep(ms: number): Promise<void>;
+}
+
+/** A class of errors that a job may throw. Its name must equal the `code` (or else `name`) of what it makes. */
+export interface ErrorClass {
+  readonly name: string;
+  readonly prototype: Error;
 }
 
 /**
@@ -111,6 +120,11 @@ export interface Job<Input, Output> {
   readonly module: string;
   readonly run: (input: Input, env: Env) => Promise<Output>;
   readonly input: Input;
+  /**
+   * Classes beyond io's own that come back from the worker as themselves, with their fields (those that are text,
+   * numbers, booleans, bytes or null). Any other error comes back as `JobFailedException`.
+   */
+  readonly errors?: readonly ErrorClass[];
 }
 
 /** Runs background jobs: on a pool of workers, one a process, or inline step by step in the simulator. */

@@ -81,3 +81,15 @@ export class CorruptionException extends StoreException {
     this.offset = offset;
   }
 }
+
+/** A background job failed with an error that is none of its declared classes, or its worker died. */
+export class JobFailedException extends StoreException {
+  readonly code: string = 'JobFailedException';
+  readonly retryable: boolean = false;
+  /** The name of the error in the worker, e.g. `TypeError`. */
+  readonly causeName: string;
+  constructor(message: string, causeName: string, options?: ErrorOptions) {
+    super(message, options);
+    this.causeName = causeName;
+  }
+}

@@ -1,2 +1,12 @@
 export * from './env.ts';
 export * from './errors.ts';
+export { InlineExecutor } from './inline_executor.ts';
+export { measureSync, type SyncMeasure } from './measure_sync.ts';
+export { memoryEnv } from './memory_env.ts';
+export { realEnv, type RealEnvOptions } from './real_env.ts';
+export { SimClock, type SimClockOptions, type VirtualTime } from './sim_clock.ts';
+export { SimEnv, simEnv, type SimEnvOptions } from './sim_env.ts';
+export type { FsFault, FsOp, FsOpKind } from './sim_faults.ts';
+export { SimFs, type CrashOptions, type SimFsOptions } from './sim_fs.ts';
+export { seeded, SeededRandom } from './sim_random.ts';
+export { SimStuckError, SimTimers } from './sim_timers.ts';

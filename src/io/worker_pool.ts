@@ -1,0 +1,157 @@
+/** Background jobs on worker threads, which start at the first job and from the built output. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { ErrorClass, Executor, Job } from './env.ts';
+import { invariant, JobFailedException } from './errors.ts';
+import { errorFromData, type ErrorData } from './job_errors.ts';
+
+/** A job as it goes to a worker. */
+export interface JobOrder {
+  readonly id: number;
+  readonly module: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** What comes back: an output or an error. */
+export interface JobAnswer {
+  readonly id: number;
+  readonly output?: unknown;
+  readonly error?: ErrorData;
+}
+
+interface Waiting {
+  readonly order: JobOrder;
+  readonly errors: readonly ErrorClass[];
+  readonly resolve: (output: unknown) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/**
+ * The built twin of a module. This file lies in `<root>/src/io` or `<root>/dist/io`; a module under `<root>/src` maps to
+ * the same path under `<root>/dist`, any other is taken as it is.
+ */
+export function builtModule(moduleUrl: string, poolUrl: string = import.meta.url): string {
+  const root = new URL('../..', poolUrl).href;
+  const source = `${root}src/`;
+  const bare = moduleUrl.split('?')[0]!;
+  if (!bare.startsWith(source)) return bare;
+  return `${root}dist/${bare.slice(source.length).replace(/\.ts$/, '.js')}`;
+}
+
+const ENTRY = builtModule(new URL('./worker_main.ts', import.meta.url).href);
+
+function workerEntry(): URL {
+  // Run from dist, this file's neighbour is already called .js.
+  const entry = new URL(ENTRY.replace(/\.ts$/, '.js'));
+  if (!existsSync(fileURLToPath(entry))) {
+    const advice = 'build the project first (npm run build)';
+    throw new JobFailedException(`no worker at ${entry.pathname}: ${advice}`, 'Error');
+  }
+  return entry;
+}
+
+/** One worker and the job it is at. */
+class PooledWorker {
+  readonly thread: Worker;
+  job: Waiting | null = null;
+  constructor(thread: Worker) {
+    this.thread = thread;
+  }
+}
+
+/** An idle pool does not keep the process alive; a running job does. Jobs start in the order of their calls. */
+export class WorkerPool implements Executor {
+  readonly #workersMax: number;
+  readonly #workers = new Set<PooledWorker>();
+  readonly #queue: Waiting[] = [];
+  #nextId = 1;
+  #whenIdle: (() => void)[] = [];
+
+  constructor(workersMax: number) {
+    invariant(workersMax >= 1, 'a pool has at least one worker', workersMax);
+    this.#workersMax = workersMax;
+  }
+
+  async run<Input, Output>(job: Job<Input, Output>): Promise<Output> {
+    const order: JobOrder = {
+      id: this.#nextId++,
+      module: builtModule(job.module),
+      name: job.run.name,
+      input: job.input,
+    };
+    const output = await new Promise((resolve, reject) => {
+      this.#queue.push({ order, errors: job.errors ?? [], resolve, reject });
+      this.#startNext();
+    });
+    // The worker ran `job.run` itself, whose type says so.
+    return output as Output;
+  }
+
+  async close(): Promise<void> {
+    while (this.#isBusy()) {
+      await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    }
+    const threads = [...this.#workers].map((worker) => worker.thread);
+    this.#workers.clear();
+    await Promise.all(threads.map((thread) => thread.terminate()));
+  }
+
+  #isBusy(): boolean {
+    return this.#queue.length > 0 || [...this.#workers].some((worker) => worker.job !== null);
+  }
+
+  #startNext(): void {
+    const waiting = this.#queue[0];
+    if (waiting === undefined) {
+      if (!this.#isBusy()) for (const tell of this.#whenIdle.splice(0)) tell();
+      return;
+    }
+    let worker = [...this.#workers].find((other) => other.job === null);
+    if (worker === undefined && this.#workers.size >= this.#workersMax) return;
+    this.#queue.shift();
+    try {
+      worker ??= this.#startWorker();
+      worker.thread.postMessage(waiting.order);
+      worker.job = waiting;
+      worker.thread.ref();
+    } catch (error) {
+      // No worker, or an input that cannot be cloned: this job's failure alone.
+      waiting.reject(error instanceof Error ? error : new Error(String(error)));
+      this.#startNext();
+    }
+  }
+
+  #startWorker(): PooledWorker {
+    // Flags of the main thread (loaders, inspectors, test runners) are not for workers.
+    const worker = new PooledWorker(new Worker(workerEntry(), { execArgv: [] }));
+    this.#workers.add(worker);
+    worker.thread.on('message', (answer: JobAnswer) => this.#finish(worker, answer));
+    worker.thread.on('error', (error: Error) => this.#lose(worker, error));
+    worker.thread.on('exit', (status: number) =>
+      this.#lose(worker, new Error(`the worker exited with status ${status}`)),
+    );
+    worker.thread.unref();
+    return worker;
+  }
+
+  #finish(worker: PooledWorker, answer: JobAnswer): void {
+    const job = worker.job;
+    if (job === null || job.order.id !== answer.id) return;
+    worker.job = null;
+    worker.thread.unref();
+    if (answer.error === undefined) job.resolve(answer.output);
+    else job.reject(errorFromData(answer.error, job.errors));
+    this.#startNext();
+  }
+
+  #lose(worker: PooledWorker, error: Error): void {
+    this.#workers.delete(worker);
+    const job = worker.job;
+    worker.job = null;
+    const message = `the worker of job ${job?.order.name ?? ''} died: ${error.message}`;
+    job?.reject(new JobFailedException(message, error.name, { cause: error }));
+    this.#startNext();
+  }
+}
