@@ -1,0 +1,89 @@
+/**
+ * A sorted run of refs: a leaf of the index (its entries are cells) or an inner node (its entries are children, each
+ * under a key that no cell of the child precedes; the first child also takes everything before).
+ *
+ * Invariants
+ * - `prefixes[i]` are the six symbols of entry i's key behind `skip`; entries ascend, so prefixes do not descend.
+ * - Fences: every key that is ever searched for or inserted here lies in [lowRef, highRef) as far as they are set. With
+ *   both set, `skip` is at most what the two share, so that any key that gets here shares it (`checked` false).
+ * - Without both (the runs at the edges) `skip` is learned: what all keys of the run share. A key must be checked against
+ *   one of them (`checked` true) and, if it does not share it, lowers `skip` when it is inserted.
+ */
+import type { Probe } from './probe.ts';
+import { NO_REF } from './slabs.ts';
+
+export const RUN_CAPACITY_MAX = 512;
+/** Estimated bytes of a run's objects, beside its arrays. */
+const RUN_OVERHEAD = 400;
+const ENTRY_SIZE = 12;
+const CHILD_SIZE = 8;
+
+export class Run {
+  prefixes: Float64Array;
+  refs: Int32Array;
+  readonly children: Run[] | null;
+  count = 0;
+  capacity: number;
+  skip = 0;
+  checked = true;
+  lowRef: number = NO_REF;
+  highRef: number = NO_REF;
+  /** Changes whenever an entry moves; a cursor compares it. */
+  version = 0;
+  /** Leaves only: the neighbours in order. */
+  next: Run | null = null;
+  previous: Run | null = null;
+
+  constructor(capacity: number, children: Run[] | null) {
+    const store = new ArrayBuffer(capacity * ENTRY_SIZE);
+    this.prefixes = new Float64Array(store, 0, capacity);
+    this.refs = new Int32Array(store, capacity * 8, capacity);
+    this.capacity = capacity;
+    this.children = children;
+  }
+
+  heapBytes(): number {
+    const childrenBytes = this.children === null ? 0 : this.capacity * CHILD_SIZE;
+    return RUN_OVERHEAD + this.capacity * ENTRY_SIZE + childrenBytes;
+  }
+
+  /** Moves the entries to arrays of another capacity. */
+  resize(capacity: number): void {
+    const store = new ArrayBuffer(capacity * ENTRY_SIZE);
+    const prefixes = new Float64Array(store, 0, capacity);
+    const refs = new Int32Array(store, capacity * 8, capacity);
+    prefixes.set(this.prefixes.subarray(0, this.count));
+    refs.set(this.refs.subarray(0, this.count));
+    this.prefixes = prefixes;
+    this.refs = refs;
+    this.capacity = capacity;
+  }
+
+  /** Puts an entry at `index`; the capacity must allow it. */
+  insertAt(index: number, prefix: number, ref: number): void {
+    const { prefixes, refs, count } = this;
+    if (count - index > 16) {
+      prefixes.copyWithin(index + 1, index, count);
+      refs.copyWithin(index + 1, index, count);
+    } else {
+      for (let i = count; i > index; i--) {
+        prefixes[i] = prefixes[i - 1]!;
+        refs[i] = refs[i - 1]!;
+      }
+    }
+    prefixes[index] = prefix;
+    refs[index] = ref;
+    this.count = count + 1;
+    this.version++;
+  }
+
+  /** Takes another skip and computes the prefixes anew; `scratch` is overwritten. */
+  setSkip(skip: number, blocks: readonly Uint8Array[], scratch: Probe): void {
+    const { prefixes, refs, count } = this;
+    this.skip = skip;
+    for (let i = 0; i < count; i++) {
+      scratch.setStored(blocks, refs[i]!);
+      prefixes[i] = scratch.prefix(skip);
+    }
+  }
+}

@@ -1,0 +1,339 @@
+/**
+ * The ordered index of a memstore: a B+tree of sorted runs over refs (run.ts). An insert moves at most one run's entries
+ * and splits at most one run a level, so there is no pause that grows with the store. Nothing is ever removed; an equal
+ * full key (write number included) replaces its entry's ref.
+ */
+import { invariant } from '../../io/index.ts';
+import { PREFIX_LENGTH, Probe } from './probe.ts';
+import { RUN_CAPACITY_MAX, Run } from './run.ts';
+import { NO_REF } from './slabs.ts';
+
+const CAPACITY_MIN = 16;
+const CAPACITY_HALF = RUN_CAPACITY_MAX / 2;
+/** A run that may skip this many symbols more than it does is given new prefixes when it splits. */
+const SKIP_GAIN_MIN = 2;
+
+export class SortedIndex {
+  /** The key to search for: set it, then call `find` or `insert`. */
+  readonly probe: Probe = new Probe();
+  /** Results of `find` and `insert`: the leaf, the place in it, and whether that entry's key equals the probe. */
+  leaf: Run;
+  at = 0;
+  exact = false;
+  readonly firstLeaf: Run;
+  /** Bytes of all runs. */
+  bytes: number;
+  #root: Run;
+  #depth = 0;
+  readonly #blocks: readonly Uint8Array[];
+  readonly #scratch: Probe = new Probe();
+  readonly #pathRuns: Run[] = [];
+  readonly #pathAt: number[] = [];
+  /** The probe's prefix in the run searched last; NaN if it does not share the run's skip. */
+  #prefix = 0;
+
+  constructor(blocks: readonly Uint8Array[]) {
+    this.#blocks = blocks;
+    this.#root = new Run(CAPACITY_MIN, null);
+    this.firstLeaf = this.#root;
+    this.leaf = this.#root;
+    this.bytes = this.#root.heapBytes();
+  }
+
+  get root(): Run {
+    return this.#root;
+  }
+
+  /** Finds the first entry at or after the probe. `at` may be the leaf's count: then it is the next leaf's first, if any. */
+  find(): void {
+    let run = this.#root;
+    let depth = 0;
+    let index = this.#search(run, 0);
+    while (run.children !== null) {
+      // An equal key stands under that very child, any other in the one before.
+      if (!this.exact && index > 0) index--;
+      this.#pathRuns[depth] = run;
+      this.#pathAt[depth] = index;
+      depth++;
+      run = run.children[index]!;
+      index = this.#search(run, 0);
+    }
+    this.#depth = depth;
+    this.leaf = run;
+    this.at = index;
+  }
+
+  /** Finds the first entry at or after the probe within one leaf, from entry `from` on. */
+  findInLeaf(leaf: Run, from: number): number {
+    const index = this.#search(leaf, from);
+    return index < from ? from : index;
+  }
+
+  /** The last leaf. */
+  lastLeaf(): Run {
+    let run = this.#root;
+    while (run.children !== null) run = run.children[run.count - 1]!;
+    return run;
+  }
+
+  /**
+   * Inserts `ref`, whose key the probe holds. Gives NO_REF, or the ref it replaced because the full keys are equal.
+   */
+  insert(ref: number): number {
+    this.find();
+    const leaf = this.leaf;
+    if (this.exact) {
+      const replaced = leaf.refs[this.at]!;
+      leaf.refs[this.at] = ref;
+      leaf.version++;
+      return replaced;
+    }
+    this.#add(this.#depth, leaf, this.at, ref, this.#prefix, null);
+    return NO_REF;
+  }
+
+  /** Position of the first entry of `run` not before the probe; sets `exact` and `#prefix`. */
+  #search(run: Run, from: number): number {
+    const { prefixes, refs, count, skip } = run;
+    const probe = this.probe;
+    this.exact = false;
+    if (run.checked && skip > 0) {
+      const shares = this.#compareShared(run);
+      if (shares !== 0) {
+        this.#prefix = Number.NaN;
+        return shares < 0 ? 0 : count;
+      }
+    }
+    const prefix = probe.prefix(skip);
+    this.#prefix = prefix;
+    let low = from;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (prefixes[middle]! < prefix) low = middle + 1;
+      else high = middle;
+    }
+    if (low === count || prefixes[low] !== prefix) return low;
+    const known = skip + PREFIX_LENGTH;
+    const order = probe.compare(this.#blocks, refs[low]!, known);
+    if (order <= 0) {
+      this.exact = order === 0;
+      return low;
+    }
+    return this.#searchEqual(run, low + 1, prefix, known);
+  }
+
+  /** Goes on among entries of one prefix, comparing keys. */
+  #searchEqual(run: Run, from: number, prefix: number, known: number): number {
+    const { prefixes, refs, count } = run;
+    let low = from;
+    let high = count;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (prefixes[middle]! > prefix) {
+        high = middle;
+        continue;
+      }
+      const order = this.probe.compare(this.#blocks, refs[middle]!, known);
+      if (order === 0) {
+        this.exact = true;
+        return middle;
+      }
+      if (order > 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** 0 if the probe shares the symbols that the run skips; else its order against all entries. */
+  #compareShared(run: Run): number {
+    if (run.count === 0) return -1;
+    const scratch = this.#scratch;
+    scratch.setStored(this.#blocks, run.refs[0]!);
+    const shared = this.probe.shared(scratch, run.skip);
+    return shared === run.skip ? 0 : this.probe.symbol(shared) - scratch.symbol(shared);
+  }
+
+  /**
+   * Adds an entry to the run at `level` of the path, splitting it if it is full. `prefix` NaN: the key does not share
+   * the run's skip.
+   */
+  #add(
+    level: number,
+    run: Run,
+    index: number,
+    ref: number,
+    prefix: number,
+    child: Run | null,
+  ): void {
+    if (run.count === RUN_CAPACITY_MAX) {
+      this.#addBySplit(level, run, index, ref, child);
+      return;
+    }
+    let entryPrefix = prefix;
+    if (Number.isNaN(prefix)) entryPrefix = this.#lowerSkip(run, ref);
+    if (run.count === run.capacity) {
+      this.bytes -= run.heapBytes();
+      run.resize(grownCapacity(run.capacity));
+      this.bytes += run.heapBytes();
+    }
+    run.insertAt(index, entryPrefix, ref);
+    if (child !== null) run.children?.splice(index, 0, child);
+  }
+
+  /** Makes the run's skip what the new key shares too, and gives that key's prefix. */
+  #lowerSkip(run: Run, ref: number): number {
+    const key = this.#storedProbe(ref);
+    let skip = run.skip;
+    if (run.count > 0) {
+      this.#scratch.setStored(this.#blocks, run.refs[0]!);
+      skip = key.shared(this.#scratch, run.skip);
+    }
+    if (skip !== run.skip) run.setSkip(skip, this.#blocks, this.#scratch);
+    return key.prefix(skip);
+  }
+
+  #storedProbe(ref: number): Probe {
+    this.probe.setStored(this.#blocks, ref);
+    return this.probe;
+  }
+
+  /** Splits a full run in two, or continues the last one, and adds the entry to the half it belongs to. */
+  #addBySplit(level: number, run: Run, index: number, ref: number, child: Run | null): void {
+    const continues = index === run.count && run.highRef === NO_REF;
+    const middle = continues ? run.count : run.count >>> 1;
+    const separator = continues ? ref : run.refs[middle]!;
+    const right = this.#splitAt(run, middle, separator);
+    if (continues || index > middle) {
+      this.#add(level, right, index - middle, ref, this.#prefixIn(right, ref), child);
+    } else {
+      this.#add(level, run, index, ref, this.#prefixIn(run, ref), child);
+    }
+    this.#addToParent(level, run, right, separator);
+  }
+
+  /** The prefix of a stored key in a run; NaN if it does not share the run's skip. */
+  #prefixIn(run: Run, ref: number): number {
+    this.#storedProbe(ref);
+    if (run.checked && (run.count === 0 || this.#compareShared(run) !== 0)) return Number.NaN;
+    return this.probe.prefix(run.skip);
+  }
+
+  /** Moves the entries from `middle` on to a new run behind `run`. */
+  #splitAt(run: Run, middle: number, separator: number): Run {
+    this.bytes -= run.heapBytes();
+    const right = new Run(
+      CAPACITY_HALF,
+      run.children === null ? null : run.children.splice(middle),
+    );
+    right.prefixes.set(run.prefixes.subarray(middle, run.count));
+    right.refs.set(run.refs.subarray(middle, run.count));
+    right.count = run.count - middle;
+    right.skip = run.skip;
+    right.lowRef = separator;
+    right.highRef = run.highRef;
+    run.count = middle;
+    run.highRef = separator;
+    run.version++;
+    if (middle <= CAPACITY_HALF) run.resize(CAPACITY_HALF);
+    if (run.children === null) {
+      right.previous = run;
+      right.next = run.next;
+      if (run.next !== null) run.next.previous = right;
+      run.next = right;
+    }
+    this.#refit(run);
+    this.#refit(right);
+    this.bytes += run.heapBytes() + right.heapBytes();
+    return right;
+  }
+
+  /** Chooses the skip of a run whose fences have changed. */
+  #refit(run: Run): void {
+    const blocks = this.#blocks;
+    const fenced = run.lowRef !== NO_REF && run.highRef !== NO_REF;
+    run.checked = !fenced;
+    let skip: number;
+    if (fenced) {
+      skip = this.#sharedOf(run.lowRef, run.highRef);
+    } else if (run.count > 0) {
+      skip = this.#sharedOf(run.refs[0]!, run.refs[run.count - 1]!);
+    } else {
+      // Continued with its first key, which is its lower fence: that may be skipped whole until a second key comes.
+      this.#scratch.setStored(blocks, run.lowRef);
+      skip = this.#scratch.symbolCount();
+    }
+    if (skip < run.skip || skip >= run.skip + SKIP_GAIN_MIN)
+      run.setSkip(skip, blocks, this.#scratch);
+  }
+
+  #sharedOf(first: number, last: number): number {
+    this.#scratch.setStored(this.#blocks, last);
+    const key = this.#storedProbe(first);
+    return key.shared(this.#scratch, key.symbolCount());
+  }
+
+  #addToParent(level: number, left: Run, right: Run, separator: number): void {
+    if (level === 0) {
+      const root = new Run(CAPACITY_MIN, [left]);
+      root.refs[0] = left.refs[0]!;
+      root.count = 1;
+      this.#scratch.setStored(this.#blocks, root.refs[0]);
+      root.setSkip(this.#scratch.symbolCount(), this.#blocks, this.#scratch);
+      this.bytes += root.heapBytes();
+      this.#root = root;
+      this.#add(0, root, 1, separator, this.#prefixIn(root, separator), right);
+      return;
+    }
+    const parent = this.#pathRuns[level - 1]!;
+    const index = this.#pathAt[level - 1]! + 1;
+    if (index === 1 && parent.lowRef === NO_REF) this.#lowerFirst(parent, left.refs[0]!);
+    this.#add(level - 1, parent, index, separator, this.#prefixIn(parent, separator), right);
+  }
+
+  /** Cells may have come in before the first key of an edge run, and the next entry's key may be such: entry 0 follows. */
+  #lowerFirst(run: Run, ref: number): void {
+    run.refs[0] = ref;
+    const skip = Math.min(run.skip, this.#sharedOf(ref, run.refs[run.count - 1]!));
+    if (skip < run.skip) run.setSkip(skip, this.#blocks, this.#scratch);
+    else run.prefixes[0] = this.#storedProbe(ref).prefix(skip);
+  }
+
+  /** Walks the whole index and asserts its invariants; for tests. */
+  check(): void {
+    let leaf: Run | null = this.firstLeaf;
+    const checkRun = (run: Run, isLast: boolean): number => {
+      invariant(run.count <= run.capacity, 'run holds more than its capacity', run.count);
+      let bytes = run.heapBytes();
+      for (let i = 0; i < run.count; i++) {
+        const key = this.#storedProbe(run.refs[i]!);
+        invariant(key.prefix(run.skip) === run.prefixes[i], 'prefix is not the key’s', i);
+        if (i > 0) {
+          invariant(key.compare(this.#blocks, run.refs[i - 1]!, 0) > 0, 'keys do not ascend', i);
+        }
+        if (run.highRef !== NO_REF) {
+          invariant(key.compare(this.#blocks, run.highRef, 0) < 0, 'key beyond the fence', i);
+        }
+        if (run.lowRef !== NO_REF) {
+          invariant(key.compare(this.#blocks, run.lowRef, 0) >= 0, 'key before the fence', i);
+        }
+      }
+      if (run.children === null) {
+        invariant(leaf === run, 'leaves are not linked in order');
+        invariant(isLast === (run.next === null), 'the last leaf has no next');
+        leaf = run.next;
+      } else {
+        invariant(run.children.length === run.count, 'children do not match entries', run.count);
+        run.children.forEach((child, i) => {
+          bytes += checkRun(child, isLast && i === run.count - 1);
+        });
+      }
+      return bytes;
+    };
+    invariant(checkRun(this.#root, true) === this.bytes, 'bytes of the index are counted wrongly');
+  }
+}
+
+function grownCapacity(capacity: number): number {
+  return capacity < CAPACITY_HALF ? capacity * 4 : capacity + CAPACITY_HALF / 2;
+}
