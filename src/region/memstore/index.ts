@@ -1,4 +1,5 @@
 export { Memstore } from './memstore.ts';
+export type { MemstoreOptions } from './memstore.ts';
 export { MemstoreCursor } from './cursor.ts';
 export { imageCursor } from './image.ts';
 export type { MemstoreImage } from './image.ts';

@@ -6,6 +6,7 @@ import { KEY_AT, KEY_OVERHEAD, ROW_AT, TYPE_PUT, putU32, u16, u32 } from '../../
 import { invariant } from '../../io/index.ts';
 import { MemstoreCursor } from './cursor.ts';
 import type { MemstoreImage } from './image.ts';
+import { RUN_CAPACITY_DEFAULT } from './run.ts';
 import type { Run } from './run.ts';
 import { KEY_VALUE_LENGTH_MIN, storedLength } from './slab_cell.ts';
 import {
@@ -26,6 +27,11 @@ const LOOP_COPY_MAX = 40;
 /** Room that a reservation takes for each cell beside its KeyValue: the write number and alignment. */
 const RESERVE_OVERHEAD = 11;
 
+export interface MemstoreOptions {
+  /** Entries of a full run of the index, even, at least 4 (default 512). Tests take few, for a deep index. */
+  readonly runCapacity?: number;
+}
+
 /**
  * Order: row, qualifier ascending, timestamp, type, write number descending. Cells that differ in the write number alone
  * are all kept, for readers at older read points.
@@ -35,10 +41,14 @@ const RESERVE_OVERHEAD = 11;
  */
 export class Memstore {
   readonly #slabs: Slabs = new Slabs();
-  readonly #index: SortedIndex = new SortedIndex(this.#slabs.blocks);
+  readonly #index: SortedIndex;
   readonly #stats: MemstoreStats = emptyStats();
   #frozen = false;
   #image: MemstoreImage | null = null;
+
+  constructor(options: MemstoreOptions = {}) {
+    this.#index = new SortedIndex(this.#slabs.blocks, options.runCapacity ?? RUN_CAPACITY_DEFAULT);
+  }
 
   /** Live: changes with each insert. Not to be changed by the caller. */
   get stats(): Readonly<MemstoreStats> {

@@ -12,7 +12,8 @@
 import type { Probe } from './probe.ts';
 import { NO_REF } from './slabs.ts';
 
-export const RUN_CAPACITY_MAX = 512;
+/** Entries of a full run: the best of 128 … 1024 for inserts and memory alike. */
+export const RUN_CAPACITY_DEFAULT = 512;
 /** Estimated bytes of a run's objects, beside its arrays. */
 const RUN_OVERHEAD = 400;
 const ENTRY_SIZE = 12;

@@ -5,11 +5,10 @@
  */
 import { invariant } from '../../io/index.ts';
 import { PREFIX_LENGTH, Probe } from './probe.ts';
-import { RUN_CAPACITY_MAX, Run } from './run.ts';
+import { Run } from './run.ts';
 import { NO_REF } from './slabs.ts';
 
 const CAPACITY_MIN = 16;
-const CAPACITY_HALF = RUN_CAPACITY_MAX / 2;
 /** A run that may skip this many symbols more than it does is given new prefixes when it splits. */
 const SKIP_GAIN_MIN = 2;
 
@@ -26,15 +25,22 @@ export class SortedIndex {
   #root: Run;
   #depth = 0;
   readonly #blocks: readonly Uint8Array[];
+  /** Entries of a full run, and of a half. */
+  readonly #capacityMax: number;
+  readonly #capacityHalf: number;
   readonly #scratch: Probe = new Probe();
   readonly #pathRuns: Run[] = [];
   readonly #pathAt: number[] = [];
   /** The probe's prefix in the run searched last; NaN if it does not share the run's skip. */
   #prefix = 0;
 
-  constructor(blocks: readonly Uint8Array[]) {
+  /** `runCapacity`: entries of a full run, even, at least 4. */
+  constructor(blocks: readonly Uint8Array[], runCapacity: number) {
+    invariant(runCapacity >= 4 && runCapacity % 2 === 0, 'capacity of a run', runCapacity);
     this.#blocks = blocks;
-    this.#root = new Run(CAPACITY_MIN, null);
+    this.#capacityMax = runCapacity;
+    this.#capacityHalf = runCapacity / 2;
+    this.#root = new Run(Math.min(CAPACITY_MIN, runCapacity), null);
     this.firstLeaf = this.#root;
     this.leaf = this.#root;
     this.bytes = this.#root.heapBytes();
@@ -166,7 +172,7 @@ export class SortedIndex {
     prefix: number,
     child: Run | null,
   ): void {
-    if (run.count === RUN_CAPACITY_MAX) {
+    if (run.count === this.#capacityMax) {
       this.#addBySplit(level, run, index, ref, child);
       return;
     }
@@ -174,11 +180,18 @@ export class SortedIndex {
     if (Number.isNaN(prefix)) entryPrefix = this.#lowerSkip(run, ref);
     if (run.count === run.capacity) {
       this.bytes -= run.heapBytes();
-      run.resize(grownCapacity(run.capacity));
+      run.resize(this.#grownCapacity(run.capacity));
       this.bytes += run.heapBytes();
     }
     run.insertAt(index, entryPrefix, ref);
     if (child !== null) run.children?.splice(index, 0, child);
+  }
+
+  /** Fine steps near the end keep the unused part of runs small. */
+  #grownCapacity(capacity: number): number {
+    const half = this.#capacityHalf;
+    const next = capacity < half ? Math.min(capacity * 4, half) : capacity + Math.ceil(half / 2);
+    return Math.min(next, this.#capacityMax);
   }
 
   /** Makes the run's skip what the new key shares too, and gives that key's prefix. */
@@ -223,7 +236,7 @@ export class SortedIndex {
   #splitAt(run: Run, middle: number, separator: number): Run {
     this.bytes -= run.heapBytes();
     const right = new Run(
-      CAPACITY_HALF,
+      this.#capacityHalf,
       run.children === null ? null : run.children.splice(middle),
     );
     right.prefixes.set(run.prefixes.subarray(middle, run.count));
@@ -235,7 +248,7 @@ export class SortedIndex {
     run.count = middle;
     run.highRef = separator;
     run.version++;
-    if (middle <= CAPACITY_HALF) run.resize(CAPACITY_HALF);
+    if (middle <= this.#capacityHalf) run.resize(this.#capacityHalf);
     if (run.children === null) {
       right.previous = run;
       right.next = run.next;
@@ -275,7 +288,7 @@ export class SortedIndex {
 
   #addToParent(level: number, left: Run, right: Run, separator: number): void {
     if (level === 0) {
-      const root = new Run(CAPACITY_MIN, [left]);
+      const root = new Run(Math.min(CAPACITY_MIN, this.#capacityMax), [left]);
       root.refs[0] = left.refs[0]!;
       root.count = 1;
       this.#scratch.setStored(this.#blocks, root.refs[0]);
@@ -332,8 +345,4 @@ export class SortedIndex {
     };
     invariant(checkRun(this.#root, true) === this.bytes, 'bytes of the index are counted wrongly');
   }
-}
-
-function grownCapacity(capacity: number): number {
-  return capacity < CAPACITY_HALF ? capacity * 4 : capacity + CAPACITY_HALF / 2;
 }

@@ -148,9 +148,13 @@ function checkMoves(source: CellSource, model: ModelStore, space: KeySpace, chan
 }
 
 describe.each(SPACES)('$name', (space) => {
-  test.each([1, 2])('answers as the model does, live and as an image (seed %i)', (seed) => {
-    const chance = seeded(seed);
-    const store = new Memstore();
+  test.each([
+    { seed: 1, runCapacity: 512 },
+    { seed: 2, runCapacity: 16 },
+    { seed: 5, runCapacity: 4 },
+  ])('answers as the model does, live and as an image ($seed, runs of $runCapacity)', (given) => {
+    const chance = seeded(given.seed);
+    const store = new Memstore({ runCapacity: given.runCapacity });
     const model = new ModelStore();
     for (let i = 0; i < space.cells; i++) {
       const cell = randomCell(space, chance);
@@ -171,9 +175,12 @@ describe.each(SPACES)('$name', (space) => {
     expect(image.stats).toEqual(store.stats);
   });
 
-  test.each([3, 4])('cursors go on correctly while cells are inserted (seed %i)', (seed) => {
-    const chance = seeded(seed);
-    const store = new Memstore();
+  test.each([
+    { seed: 3, runCapacity: 512 },
+    { seed: 4, runCapacity: 8 },
+  ])('cursors go on while cells are inserted ($seed, runs of $runCapacity)', (given) => {
+    const chance = seeded(given.seed);
+    const store = new Memstore({ runCapacity: given.runCapacity });
     const model = new ModelStore();
     const insertSome = (count: number): void => {
       for (let i = 0; i < count; i++) {
@@ -270,7 +277,7 @@ describe('whole stores', () => {
     { name: 'two ascending streams', place: (i: number) => (i % 2) * 20_000 + (i >> 1) },
     { name: 'strewn', place: (i: number) => (i * 24_007) % 40_000 },
   ])('40,000 rows, $name', ({ place }) => {
-    const store = new Memstore();
+    const store = new Memstore({ runCapacity: 32 });
     const rowOf = (i: number): string => `user${String(i).padStart(12, '0')}`;
     for (let i = 0; i < 40_000; i++) put(store, plainCell(rowOf(place(i)), BigInt(i)));
     store.check();
