@@ -8,7 +8,7 @@ import { SeededRandom } from './sim_random.ts';
 /** A new one with an empty file system. Jobs run on the calling thread: a worker could not see its files. */
 export function memoryEnv(): Env {
   const real = realEnv({ workersMax: 0 });
-  const fs = new SimFs({ random: new SeededRandom(0), clock: real.clock });
+  const fs = new SimFs({ random: new SeededRandom(0), clock: real.clock, isVolatile: true });
   const env: Env = { ...real, fs, executor: new InlineExecutor(() => env) };
   return env;
 }

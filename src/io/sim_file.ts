@@ -102,6 +102,12 @@ export class SimFile {
   #durable: Pages = [];
   #durableSize = 0;
   readonly #flying = new Set<FlyingWrite>();
+  readonly #isVolatile: boolean;
+
+  /** A volatile file keeps no account of what is synced: a crash leaves nothing of it. */
+  constructor(isVolatile: boolean = false) {
+    this.#isVolatile = isVolatile;
+  }
 
   get sizeBytes(): number {
     return this.#sizeBytes;
@@ -212,7 +218,7 @@ export class SimFile {
 
   /** A copy that shares pages and syncs under way; writes under way are done in it, each by a throw of a coin. */
   fork(random: SeededRandom): SimFile {
-    const copy = new SimFile();
+    const copy = new SimFile(this.#isVolatile);
     copy.modifiedMs = this.modifiedMs;
     copy.#pages = share(this.#pages);
     copy.#sizeBytes = this.#sizeBytes;
@@ -286,6 +292,7 @@ export class SimFile {
   }
 
   #touch(index: number, mask: number): void {
+    if (this.#isVolatile) return;
     this.#dirty.set(index, (this.#dirty.get(index) ?? 0) | mask);
     const lost = this.#lost.get(index);
     if (lost !== undefined) this.#lost.set(index, lost & ~mask);

@@ -34,6 +34,8 @@ export interface SimFsOptions {
   readonly failWhen?: (op: FsOp) => FsFault;
   /** The sum of the sizes of all files that have a name; beyond it the disk is full. By default without bound. */
   readonly capacityBytes?: number;
+  /** For stores in memory: keeps no account of what is synced, which saves half of the memory; crashes lose all. */
+  readonly isVolatile?: boolean;
 }
 
 export interface CrashOptions {
@@ -64,6 +66,7 @@ export class SimFs implements FileSystem, SimDisk {
   readonly #timers: SimTimers | null;
   readonly #clock: Clock | null;
   readonly #tree: SimTree;
+  readonly #isVolatile: boolean;
   readonly #counts = new Map<FsOpKind, number>();
   readonly #locks = new Map<SimFolder, LockHolder>();
   #usedBytes = 0;
@@ -75,6 +78,7 @@ export class SimFs implements FileSystem, SimDisk {
     this.failWhen = options.failWhen ?? null;
     this.capacityBytes = options.capacityBytes ?? Infinity;
     this.#tree = tree;
+    this.#isVolatile = options.isVolatile ?? false;
     for (const { file } of tree.files()) this.#usedBytes += file.sizeBytes;
   }
 
@@ -195,7 +199,7 @@ export class SimFs implements FileSystem, SimDisk {
       const sinceMs = this.#clock?.nowMs() ?? 0;
       this.#locks.set(folder, { pid: SIM_PID, sinceMs, address: note.address });
       if (!folder.entries.has(LOCK_NAME)) {
-        this.#change([{ folder, name: LOCK_NAME, node: new SimFile() }]);
+        this.#change([{ folder, name: LOCK_NAME, node: new SimFile(true) }]);
       }
       return this.#lockOf(folder);
     });
@@ -373,12 +377,14 @@ export class SimFs implements FileSystem, SimDisk {
     }
     for (const file of files) if (file.linkCount > 0) this.#usedBytes -= file.sizeBytes;
     this.#tree.change(change);
+    // Without an account of syncs nothing may wait for one.
+    if (this.#isVolatile) this.#tree.settle();
     for (const file of files) if (file.linkCount > 0) this.#usedBytes += file.sizeBytes;
   }
 
   #createFile(path: string): SimFile {
     const at = this.#parent('create', path);
-    const file = new SimFile();
+    const file = new SimFile(this.#isVolatile);
     file.modifiedMs = this.#clock?.nowMs() ?? 0;
     this.#change([{ ...at, node: file }]);
     return file;

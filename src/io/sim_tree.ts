@@ -11,9 +11,9 @@ export type SimNode = SimFile | SimFolder;
 export class SimFolder {
   readonly kind = 'folder';
   /** What a process sees. */
-  readonly entries = new Map<string, SimNode>();
+  readonly entries: Map<string, SimNode> = new Map();
   /** What is on the disk. */
-  readonly durable = new Map<string, SimNode>();
+  readonly durable: Map<string, SimNode> = new Map();
 }
 
 interface EntryEdit {
