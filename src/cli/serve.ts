@@ -1,0 +1,234 @@
+/** `cellar serve`: opens a store, says what it holds, and listens until it is told to stop. */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { pino } from 'pino';
+import type { Logger } from 'pino';
+import { StoreException, measureSync } from '../io/index.ts';
+import type { Env, SyncMeasure } from '../io/index.ts';
+import type { Connection, Durability } from '../model/index.ts';
+import { HTTP_HOST, HTTP_PORT, startServer } from '../server/index.ts';
+import type { RunningServer } from '../server/index.ts';
+import { demoCommands, describeHoldings, loadDemo } from './demo.ts';
+import { demoProgress } from './demo_progress.ts';
+
+const DURABILITIES = ['SKIP_WAL', 'ASYNC_WAL', 'SYNC_WAL', 'FSYNC_WAL'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+
+/** What a commit's acknowledgement means, by durability. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  SKIP_WAL: 'commits are not logged: they are lost when the process ends',
+  ASYNC_WAL: 'a commit is on the disk a moment after its answer',
+  SYNC_WAL: 'a commit survives a killed process, not a power cut',
+  FSYNC_WAL: 'a commit is on the disk before its answer',
+};
+
+/** How a store is opened; without a folder it is in memory. */
+export type OpenStore = (
+  dir?: string,
+  options?: { durability?: Durability; logger?: Logger },
+) => Promise<Connection>;
+
+/** The process around the command. */
+export interface ServeHost {
+  readonly env: Env;
+  readonly open: OpenStore;
+  readonly stdout: { write(text: string): unknown };
+  readonly stderr: { write(text: string): unknown };
+  /** The terminal that standard error is, or null. */
+  readonly terminal: NodeJS.WriteStream | null;
+  /** Calls `task` at every request to stop (SIGINT, SIGTERM); gives a function that ends this. */
+  onStop(task: () => void): () => void;
+  /** Ends the process at once. */
+  exit(status: number): void;
+}
+
+export interface ServeOptions {
+  /** Data folder; absent: in memory. */
+  readonly dir?: string;
+  readonly demo: boolean;
+  readonly httpPort: number;
+  readonly host: string;
+  readonly json: boolean;
+  readonly durability?: Durability;
+  readonly logLevel: string;
+}
+
+/** The host that the running process is. */
+export function processHost(env: Env, open: OpenStore): ServeHost {
+  return {
+    env,
+    open,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    terminal: process.stderr.isTTY ? process.stderr : null,
+    onStop: (task) => {
+      process.on('SIGINT', task).on('SIGTERM', task);
+      return () => {
+        process.off('SIGINT', task).off('SIGTERM', task);
+      };
+    },
+    exit: (status) => process.exit(status),
+  };
+}
+
+/** The command for the command line; `done` gets the exit status when the server has stopped. */
+export function serveCommand(host: ServeHost, done: (status: number) => void): Command {
+  return new Command('serve')
+    .description('open a store and listen until Ctrl-C')
+    .argument('[DIR]', 'data folder, made if absent; without one the store is in memory')
+    .option('--demo', 'load a week of earthquakes the first time', false)
+    .option('--http-port <N>', '0 takes any free port', parsePort, HTTP_PORT)
+    .option('--host <HOST>', 'address to listen at', HTTP_HOST)
+    .option('--json', 'one line of JSON on standard output when ready', false)
+    .addOption(new Option('--durability <D>', 'of commits that ask for none').choices(DURABILITIES))
+    .addOption(
+      new Option('--log-level <LEVEL>', 'of the log on standard error')
+        .choices(LOG_LEVELS)
+        .default('warn'),
+    )
+    .action(async (dir: string | undefined, _options: unknown, command: Command) => {
+      const options = command.optsWithGlobals<Omit<ServeOptions, 'dir'> & { data?: string }>();
+      const folder = dir ?? options.data;
+      done(await runServe({ ...options, ...(folder === undefined ? {} : { dir: folder }) }, host));
+    });
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('not 0 … 65535');
+  return port;
+}
+
+/** Serves until stopped and answers the exit status: 0 after a clean stop, 1 if it could not start or close. */
+export async function runServe(options: ServeOptions, host: ServeHost): Promise<number> {
+  const stop = new AbortController();
+  const stopAsked = new Promise<void>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const release = host.onStop(() => {
+    if (stop.signal.aborted) host.exit(130);
+    else stop.abort(new StopAsked());
+  });
+  try {
+    await serveUntil(options, host, { signal: stop.signal, stopAsked });
+    return 0;
+  } catch (error) {
+    if (error instanceof StopAsked) return 0;
+    if (!(error instanceof StoreException)) throw error;
+    host.stderr.write(`cellar: ${error.message}\n`);
+    return 1;
+  } finally {
+    release();
+  }
+}
+
+/** Breaks off what is under way when a stop is asked for before the server is ready. */
+class StopAsked extends Error {
+  override readonly name = 'StopAsked';
+}
+
+interface Stop {
+  readonly signal: AbortSignal;
+  readonly stopAsked: Promise<void>;
+}
+
+async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): Promise<void> {
+  const logger = pino(
+    { level: options.logLevel },
+    { write: (line: string) => void host.stderr.write(line) },
+  );
+  const connection = await host.open(options.dir, {
+    logger,
+    ...(options.durability === undefined ? {} : { durability: options.durability }),
+  });
+  try {
+    const write = (line: string): void => void host.stderr.write(`${line}\n`);
+    if (options.demo) await loadDemoShown(connection, host, stop.signal);
+    const sync = options.dir === undefined ? null : await measureSync(host.env, options.dir);
+    const banner = await describeStore(connection, options, sync);
+    stop.signal.throwIfAborted();
+    const server = await startServer({
+      connection,
+      env: host.env,
+      http: { host: options.host, port: options.httpPort },
+      logger,
+    });
+    try {
+      for (const line of [...banner, ...describeDoors(server)]) write(line);
+      if (options.json) host.stdout.write(`${readyLine(connection, server, sync)}\n`);
+      await stop.stopAsked;
+    } finally {
+      await server.close();
+    }
+  } finally {
+    await connection.close();
+  }
+}
+
+async function loadDemoShown(
+  connection: Connection,
+  host: ServeHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const write = (line: string): void => void host.stderr.write(`${line}\n`);
+  const display = demoProgress(write, host.terminal);
+  try {
+    await loadDemo(connection, host.env, display.report, signal);
+  } finally {
+    display.stop();
+  }
+}
+
+async function describeStore(
+  connection: Connection,
+  options: ServeOptions,
+  sync: SyncMeasure | null,
+): Promise<string[]> {
+  const { data, durability } = connection.status();
+  const target = options.dir === undefined ? '' : `--data ${options.dir}`;
+  const holdings = await describeHoldings(connection);
+  const commands =
+    options.demo && options.dir !== undefined
+      ? ['  try it, when this server has stopped:', ...demoCommands(target).map((c) => `    ${c}`)]
+      : [];
+  return [
+    data === null ? 'Cellar: a store in memory' : `Cellar: the store in ${data}`,
+    ...(data === null
+      ? ['  kept        nothing: a store in memory is gone when the process ends']
+      : [`  durability  ${durability}: ${MEANINGS[durability] ?? 'as the tables say'}`]),
+    ...(sync === null ? [] : [`  medium      ${syncText(sync)}`]),
+    ...holdings.map((line, i) => `  ${i === 0 ? 'holds' : '     '}       ${line}`),
+    ...commands,
+  ];
+}
+
+function syncText({ medianMs, reallySyncs }: SyncMeasure): string {
+  const took = `a write with its sync takes ${medianMs.toFixed(3)} ms`;
+  return reallySyncs
+    ? `${took}, so it reaches the disk`
+    : `${took}: too fast for any disk, so a power cut may lose what was acknowledged`;
+}
+
+function describeDoors({ addresses }: RunningServer): string[] {
+  return [
+    `  listens     ${addresses.http} (/health, /metrics)`,
+    '  stop        Ctrl-C; twice: at once',
+  ];
+}
+
+function readyLine(
+  connection: Connection,
+  server: RunningServer,
+  sync: SyncMeasure | null,
+): string {
+  const { data, durability, tables } = connection.status();
+  return JSON.stringify({
+    ready: true,
+    ...server.addresses,
+    data,
+    durability,
+    syncMedianMs: sync?.medianMs ?? null,
+    reallySyncs: sync?.reallySyncs ?? null,
+    tables,
+    pid: process.pid,
+  });
+}
