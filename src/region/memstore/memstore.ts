@@ -2,7 +2,7 @@
  * The cells of one store (a region's family) that are not in a store file yet: slabs of bytes (slabs.ts) under an ordered
  * index of refs (sorted_index.ts), about 25 bytes a cell beyond its own.
  */
-import { KEY_AT, KEY_OVERHEAD, ROW_AT, TYPE_PUT, putU32, u16, u32 } from '../../cell/index.ts';
+import { KEY_AT, TYPE_PUT, putU32, u32 } from '../../cell/index.ts';
 import { invariant } from '../../io/index.ts';
 import { MemstoreCursor } from './cursor.ts';
 import type { MemstoreImage } from './image.ts';
@@ -22,7 +22,7 @@ import { SortedIndex } from './sorted_index.ts';
 import { countCell, emptyStats } from './stats.ts';
 import type { MemstoreStats } from './stats.ts';
 
-/** Up to this length a loop copies faster than a call of `set` on a fresh subarray. */
+/** Up to this length a loop copies faster than a call of `set` with a fresh view (about 100 ns for that alone). */
 const LOOP_COPY_MAX = 40;
 /** Room that a reservation takes for each cell beside its KeyValue: the write number and alignment. */
 const RESERVE_OVERHEAD = 11;
@@ -89,19 +89,27 @@ export class Memstore {
    */
   insert(buf: Uint8Array, at: number, length: number, writeHigh: number, writeLow: number): void {
     invariant(!this.#frozen, 'insert into a frozen memstore');
-    const withoutTags = checkedLength(buf, at, length);
     invariant(writeHigh >= 0 && writeHigh < TAGS_FLAG, 'write number out of range', writeHigh);
+    invariant(length >= KEY_VALUE_LENGTH_MIN && at + length <= buf.length, 'cell out of range');
+    const index = this.#index;
+    const probe = index.probe;
+    probe.setKeyValue(buf, at, writeHigh, writeLow);
+    const withoutTags = KEY_AT + u32(buf, at) + u32(buf, at + 4);
+    invariant(probe.rowLength > 0 && probe.qualifierLength >= 0, 'key of a cell is malformed');
+    invariant(withoutTags === length || withoutTags + 2 < length, 'cell’s lengths differ', length);
     const slabs = this.#slabs;
     const ref = slabs.place(slabSizeOf(length));
     const block = blockOf(slabs.blocks, ref);
     const to = keyValueAt(ref);
-    const header = length === withoutTags ? writeHigh : writeHigh + TAGS_FLAG;
-    writeHeader(block, to - CELL_HEADER_SIZE, header, writeLow);
+    putU32(
+      block,
+      to - CELL_HEADER_SIZE,
+      length === withoutTags ? writeHigh : writeHigh + TAGS_FLAG,
+    );
+    putU32(block, to - CELL_HEADER_SIZE + 4, writeLow);
     if (length <= LOOP_COPY_MAX) for (let i = 0; i < length; i++) block[to + i] = buf[at + i]!;
-    else block.set(buf.subarray(at, at + length), to);
-    const index = this.#index;
-    index.probe.setStored(slabs.blocks, ref);
-    countCell(this.#stats, index.probe, length);
+    else block.set(new Uint8Array(buf.buffer, buf.byteOffset + at, length), to);
+    countCell(this.#stats, probe, length);
     const replaced = index.insert(ref);
     if (replaced !== NO_REF) this.#uncount(replaced, ref);
   }
@@ -152,30 +160,4 @@ export class Memstore {
     invariant(count === this.cellCount, 'index has not as many entries as cells', count);
     return { slabs: [...this.#slabs.buffers], refs: shared, stats: { ...this.#stats } };
   }
-}
-
-/** Asserts that the lengths of a KeyValue agree; gives its length without tags. */
-function checkedLength(buf: Uint8Array, at: number, length: number): number {
-  invariant(
-    length >= KEY_VALUE_LENGTH_MIN && at + length <= buf.length,
-    'cell out of range',
-    length,
-  );
-  const keyLength = u32(buf, at);
-  const rowLength = u16(buf, at + KEY_AT);
-  const familyLength = buf[at + ROW_AT + rowLength]!;
-  const withoutTags = KEY_AT + keyLength + u32(buf, at + 4);
-  invariant(
-    rowLength > 0 && KEY_OVERHEAD + rowLength + familyLength <= keyLength,
-    'key of a cell is malformed',
-    keyLength,
-    rowLength,
-  );
-  invariant(withoutTags === length || withoutTags + 2 < length, 'cell’s lengths differ', length);
-  return withoutTags;
-}
-
-function writeHeader(block: Uint8Array, at: number, header: number, writeLow: number): void {
-  putU32(block, at, header);
-  putU32(block, at + 4, writeLow);
 }

@@ -76,23 +76,27 @@ export class Probe {
   setStored(blocks: readonly Uint8Array[], ref: number): void {
     const block = blockOf(blocks, ref);
     const at = keyValueAt(ref);
-    const keyLength = u32(block, at);
-    const rowLength = u16(block, at + KEY_AT);
-    const familyLength = block[at + ROW_AT + rowLength]!;
-    const qualifierAt = at + ROW_AT + rowLength + 1 + familyLength;
-    const qualifierLength = keyLength - KEY_OVERHEAD - rowLength - familyLength;
+    this.setKeyValue(block, at, writeHighAt(block, at), u32(block, at - 4));
+  }
+
+  /** The key of the KeyValue at `at` with a write number. */
+  setKeyValue(buf: Uint8Array, at: number, writeHigh: number, writeLow: number): void {
+    const rowLength = u16(buf, at + KEY_AT);
+    const familyLength = buf[at + ROW_AT + rowLength]!;
+    const qualifierAt = at + ROW_AT + 1 + rowLength + familyLength;
+    const qualifierLength = u32(buf, at) - KEY_OVERHEAD - rowLength - familyLength;
     const timestampAt = qualifierAt + qualifierLength;
-    this.row = block;
+    this.row = buf;
     this.rowAt = at + ROW_AT;
     this.rowLength = rowLength;
-    this.qualifier = block;
+    this.qualifier = buf;
     this.qualifierAt = qualifierAt;
     this.qualifierLength = qualifierLength;
-    this.timestampHigh = u32(block, timestampAt);
-    this.timestampLow = u32(block, timestampAt + 4);
-    this.type = block[timestampAt + 8]!;
-    this.writeHigh = writeHighAt(block, at);
-    this.writeLow = u32(block, at - 4);
+    this.timestampHigh = u32(buf, timestampAt);
+    this.timestampLow = u32(buf, timestampAt + 4);
+    this.type = buf[timestampAt + 8]!;
+    this.writeHigh = writeHigh;
+    this.writeLow = writeLow;
   }
 
   /** Symbols `from` … `from + 5` as one number; symbols behind the end count as 0. */
@@ -105,9 +109,21 @@ export class Probe {
     return upper * BASE_3 + lower;
   }
 
+  /** The same where the six reach over the row's end. */
   #prefixBeyondRow(from: number): number {
+    const { row, rowAt, rowLength, qualifier, qualifierLength } = this;
+    const end = from + PREFIX_LENGTH;
     let prefix = 0;
-    for (let i = 0; i < PREFIX_LENGTH; i++) prefix = prefix * BASE + this.symbol(from + i);
+    let i = from;
+    for (; i < rowLength; i++) prefix = prefix * BASE + row[rowAt + i]! + 1;
+    if (i === rowLength) {
+      prefix *= BASE;
+      i++;
+    }
+    const qualifierEnd = rowLength + 1 + qualifierLength;
+    const base = this.qualifierAt - rowLength - 1;
+    for (; i < end && i < qualifierEnd; i++) prefix = prefix * BASE + qualifier[base + i]! + 1;
+    for (; i < end; i++) prefix = prefix * BASE + this.symbol(i);
     return prefix;
   }
 
@@ -144,6 +160,20 @@ export class Probe {
     if (i < rowMin) return i;
     while (i < limit && this.symbol(i) === other.symbol(i)) i++;
     return i;
+  }
+
+  /** Whether the first `count` symbols, all within both rows, equal those of a stored cell. */
+  sharesRowStart(blocks: readonly Uint8Array[], ref: number, count: number): boolean {
+    if (count > this.rowLength || count > NATIVE_MIN) return false;
+    const block = blockOf(blocks, ref);
+    const at = keyValueAt(ref);
+    if (count > u16(block, at + KEY_AT)) return false;
+    const { row, rowAt } = this;
+    // From the end, where keys differ most often.
+    for (let i = count - 1; i >= 0; i--) {
+      if (row[rowAt + i] !== block[at + ROW_AT + i]) return false;
+    }
+    return true;
   }
 
   /** Orders this key against a stored cell's, of which `from` symbols are known to be equal. Negative, 0 or positive. */

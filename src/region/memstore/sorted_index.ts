@@ -29,6 +29,8 @@ export class SortedIndex {
   readonly #capacityMax: number;
   readonly #capacityHalf: number;
   readonly #scratch: Probe = new Probe();
+  /** The last insert went to the end of the last leaf, which is `leaf` then: the next may do so too. */
+  #appending = false;
   readonly #pathRuns: Run[] = [];
   readonly #pathAt: number[] = [];
   /** The probe's prefix in the run searched last; NaN if it does not share the run's skip. */
@@ -86,8 +88,10 @@ export class SortedIndex {
    * Inserts `ref`, whose key the probe holds. Gives NO_REF, or the ref it replaced because the full keys are equal.
    */
   insert(ref: number): number {
+    if (this.#appending && this.#append(ref)) return NO_REF;
     this.find();
     const leaf = this.leaf;
+    this.#appending = leaf.next === null && this.at === leaf.count;
     if (this.exact) {
       const replaced = leaf.refs[this.at]!;
       leaf.refs[this.at] = ref;
@@ -96,6 +100,17 @@ export class SortedIndex {
     }
     this.#add(this.#depth, leaf, this.at, ref, this.#prefix, null);
     return NO_REF;
+  }
+
+  /** Adds a key that follows all others to the last leaf, if it has room and the key shares its skip. */
+  #append(ref: number): boolean {
+    const leaf = this.leaf;
+    const { count, skip } = leaf;
+    if (leaf.next !== null || count === 0 || count === leaf.capacity) return false;
+    if (this.probe.compare(this.#blocks, leaf.refs[count - 1]!, 0) <= 0) return false;
+    if (skip > 0 && this.#compareShared(leaf) !== 0) return false;
+    leaf.insertAt(count, this.probe.prefix(skip), ref);
+    return true;
   }
 
   /** Position of the first entry of `run` not before the probe; sets `exact` and `#prefix`. */
@@ -154,6 +169,7 @@ export class SortedIndex {
   /** 0 if the probe shares the symbols that the run skips; else its order against all entries. */
   #compareShared(run: Run): number {
     if (run.count === 0) return -1;
+    if (this.probe.sharesRowStart(this.#blocks, run.refs[0]!, run.skip)) return 0;
     const scratch = this.#scratch;
     scratch.setStored(this.#blocks, run.refs[0]!);
     const shared = this.probe.shared(scratch, run.skip);
@@ -200,7 +216,7 @@ export class SortedIndex {
     let skip = run.skip;
     if (run.count > 0) {
       this.#scratch.setStored(this.#blocks, run.refs[0]!);
-      skip = key.shared(this.#scratch, run.skip);
+      skip = this.#skipOf(key, key.shared(this.#scratch, run.skip));
     }
     if (skip !== run.skip) run.setSkip(skip, this.#blocks, this.#scratch);
     return key.prefix(skip);
@@ -283,7 +299,14 @@ export class SortedIndex {
   #sharedOf(first: number, last: number): number {
     this.#scratch.setStored(this.#blocks, last);
     const key = this.#storedProbe(first);
-    return key.shared(this.#scratch, key.symbolCount());
+    return this.#skipOf(key, key.shared(this.#scratch, key.symbolCount()));
+  }
+
+  /** How much to skip when so much is shared: where rows differ, whole prefixes within the row are taken quickest. */
+  #skipOf(key: Probe, shared: number): number {
+    const { rowLength } = key;
+    if (shared >= rowLength) return shared;
+    return Math.min(shared, Math.max(0, rowLength - PREFIX_LENGTH));
   }
 
   #addToParent(level: number, left: Run, right: Run, separator: number): void {
