@@ -59,6 +59,7 @@ export interface FileSystem {
   copy(from: string, to: string): Promise<void>;
   /** Removes a file or a whole tree; absent is no error. */
   remove(path: string): Promise<void>;
+  /** The entries made, renamed and removed before the call are on the disk when it settles. */
   syncFolder(path: string): Promise<void>;
   /**
    * Takes the exclusive lock of a data folder: `<path>/LOCK`, holding `note` for whoever comes second.

@@ -124,6 +124,7 @@ export class SimTimers implements Timers {
   /**
    * Runs events until `promise` settles; gives its result or throws its error. Throws `SimStuckError` if nothing is
    * left to run, or after `limitMs` of virtual time (by default an hour): periodic timers hide a deadlock otherwise.
+   * What waits for the real world (a module being loaded, a thread) does not count as left to run: load it before.
    */
   async drive<T>(promise: Promise<T>, limitMs: number = HOUR_MS): Promise<T> {
     const untilMs = this.#nowMs + limitMs;
