@@ -1,0 +1,272 @@
+/**
+ * What a scanner hands out in one step: cells copied as packed cells (model/result.ts) into chunks, row after row.
+ * A row's cells lie in one chunk. Chunks belong to the results made from them; the batch goes on in the same chunk behind
+ * them, so bytes handed out never change.
+ *
+ * The last row may be open: its cells are still being collected. `clear` forgets the finished results and keeps it.
+ */
+import { putU32, u16, u32 } from '../../cell/index.ts';
+import type { CellView } from '../../cell/index.ts';
+import type { RowCells } from '../../filter/index.ts';
+import { PACKED_CELL_HEADER, Result } from '../../model/index.ts';
+
+const CHUNK_SIZE_MIN = 4 * 1024;
+const CHUNK_SIZE_DEFAULT = 64 * 1024;
+/** Below this a loop copies faster than a native call. */
+const NATIVE_COPY_MIN = 40;
+const NO_LIMIT: number = Infinity;
+
+/** When a scanner stops filling a batch. Reached limits never lose cells: the next step goes on behind them. */
+export interface BatchLimits {
+  /** Results at most. */
+  readonly resultsMax: number;
+  /** Bytes of packed cells after which no further result is begun. */
+  readonly bytesMax: number;
+  /** Cells looked at after which the step ends, even without a result, so that a long search does not block the process. */
+  readonly examinedMax?: number;
+  /** A row may be cut in parts where `bytesMax` is reached. */
+  readonly partsAllowed?: boolean;
+}
+
+export class CellBatch {
+  /** Finished results. */
+  size = 0;
+  /** Bytes of packed cells of the finished results. */
+  bytes = 0;
+  /** Cells looked at since the last `begin`. */
+  examined = 0;
+  /** Cells of the open row. */
+  openCells = 0;
+  readonly #chunkSizeMax: number;
+  #chunk: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #openFrom = 0;
+  #bufs: Uint8Array[] = [];
+  /** Four numbers a result: from, to, cells, partial. */
+  #spans: number[] = [];
+  #resultsMax = NO_LIMIT;
+  #bytesMax = NO_LIMIT;
+  #cellsMax = NO_LIMIT;
+  #examinedMax = NO_LIMIT;
+  #partsAllowed = false;
+
+  /** Chunks grow up to `chunkSizeMax` bytes, more for a longer row. A result kept alive keeps its whole chunk. */
+  constructor(chunkSizeMax: number = CHUNK_SIZE_DEFAULT) {
+    this.#chunkSizeMax = chunkSizeMax;
+  }
+
+  /** Sets what the coming step may collect. `cellsMax`: cells a result at most. */
+  begin(limits: BatchLimits, cellsMax: number): void {
+    this.#resultsMax = limits.resultsMax;
+    this.#bytesMax = limits.bytesMax;
+    this.#examinedMax = limits.examinedMax ?? NO_LIMIT;
+    this.#partsAllowed = limits.partsAllowed ?? false;
+    this.#cellsMax = cellsMax;
+    this.examined = 0;
+  }
+
+  /** A limit is reached: the step ends. */
+  get isFull(): boolean {
+    return (
+      this.size >= this.#resultsMax ||
+      this.bytes >= this.#bytesMax ||
+      this.examined >= this.#examinedMax
+    );
+  }
+
+  /** Whether the step has looked at as many cells as it may. */
+  get isTired(): boolean {
+    return this.examined >= this.#examinedMax;
+  }
+
+  /** Copies a cell to the open row. True when that finished a part before it which makes the batch full. */
+  append(cell: CellView): boolean {
+    const cut = this.openCells > 0 && this.#mustCut();
+    if (cut) this.closeRow(true);
+    const { length } = cell;
+    const need = PACKED_CELL_HEADER + length;
+    if (this.#at + need > this.#chunk.length) this.#grow(need);
+    const chunk = this.#chunk;
+    const at = this.#at;
+    putU32(chunk, at, length);
+    putU32(chunk, at + 4, cell.writeHigh);
+    putU32(chunk, at + 8, cell.writeLow);
+    copyBytes(cell.block, cell.at, chunk, at + PACKED_CELL_HEADER, length);
+    this.#at = at + need;
+    this.openCells++;
+    return cut && this.isFull;
+  }
+
+  #mustCut(): boolean {
+    if (this.openCells >= this.#cellsMax) return true;
+    return this.#partsAllowed && this.bytes + this.#at - this.#openFrom >= this.#bytesMax;
+  }
+
+  /** Makes the open row a result. */
+  closeRow(partial: boolean): void {
+    this.#bufs.push(this.#chunk);
+    this.#spans.push(this.#openFrom, this.#at, this.openCells, partial ? 1 : 0);
+    this.size++;
+    this.bytes += this.#at - this.#openFrom;
+    this.#openFrom = this.#at;
+    this.openCells = 0;
+  }
+
+  /** Forgets the open row. */
+  dropRow(): void {
+    this.#at = this.#openFrom;
+    this.openCells = 0;
+  }
+
+  /** The finished result at `index` (0 … size-1). */
+  result(index: number): Result {
+    const spans = this.#spans;
+    const at = index * 4;
+    const partial = spans[at + 3] === 1;
+    return new Result(this.#bufs[index]!, spans[at]!, spans[at + 1]!, spans[at + 2]!, partial);
+  }
+
+  /** Sets `view` on the first cell of the open row. */
+  viewOpen(view: PackedCell): void {
+    view.set(this.#chunk, this.#openFrom);
+  }
+
+  /** Forgets the finished results, not the open row. */
+  clear(): void {
+    if (this.size === 0) return;
+    this.size = 0;
+    this.bytes = 0;
+    this.#bufs.length = 0;
+    this.#spans.length = 0;
+  }
+
+  /** Drops everything: the batch may serve another scanner. */
+  reset(): void {
+    this.clear();
+    this.dropRow();
+  }
+
+  /** The open row for `filterRowCells`. The packed cells are this batch's. */
+  openRow(): RowCells {
+    return new OpenRow(this.#chunk, this.#openFrom, this.openCells, (end, count) => {
+      this.#at = end;
+      this.openCells = count;
+    });
+  }
+
+  /** A new chunk, to which the open row moves. */
+  #grow(need: number): void {
+    const open = this.#at - this.#openFrom;
+    const doubled = Math.max(CHUNK_SIZE_MIN, this.#chunk.length * 2);
+    // A row that outgrows its chunk gets twice the room each time.
+    const size = Math.max(Math.min(doubled, this.#chunkSizeMax), (open + need) * (open > 0 ? 2 : 1));
+    const chunk = Buffer.allocUnsafeSlow(size);
+    if (open > 0) chunk.set(this.#chunk.subarray(this.#openFrom, this.#at));
+    this.#chunk = chunk;
+    this.#openFrom = 0;
+    this.#at = open;
+  }
+}
+
+export function copyBytes(
+  from: Uint8Array,
+  fromAt: number,
+  to: Uint8Array,
+  toAt: number,
+  length: number,
+): void {
+  if (length >= NATIVE_COPY_MIN) {
+    to.set(new Uint8Array(from.buffer, from.byteOffset + fromAt, length), toAt);
+    return;
+  }
+  for (let i = 0; i < length; i++) to[toAt + i] = from[fromAt + i]!;
+}
+
+/** A view of a packed cell. */
+export class PackedCell implements CellView {
+  block: Uint8Array = new Uint8Array(0);
+  at = 0;
+  length = 0;
+  rowAt = 0;
+  rowLength = 0;
+  qualifierAt = 0;
+  qualifierLength = 0;
+  timestampAt = 0;
+  valueAt = 0;
+  valueLength = 0;
+  tagsAt = 0;
+  tagsLength = 0;
+  writeHigh = 0;
+  writeLow = 0;
+
+  /** Stands on the packed cell at `packedAt`. */
+  set(buf: Uint8Array, packedAt: number): void {
+    this.writeHigh = u32(buf, packedAt + 4);
+    this.writeLow = u32(buf, packedAt + 8);
+    this.setKeyValue(buf, packedAt + PACKED_CELL_HEADER, u32(buf, packedAt));
+  }
+
+  /** Stands on a KeyValue of `length` bytes; the write number is set apart. */
+  setKeyValue(buf: Uint8Array, at: number, length: number): void {
+    const keyEnd = at + 8 + u32(buf, at);
+    this.block = buf;
+    this.at = at;
+    this.length = length;
+    this.rowAt = at + 10;
+    this.rowLength = u16(buf, at + 8);
+    const familyAt = this.rowAt + this.rowLength + 1;
+    this.timestampAt = keyEnd - 9;
+    this.qualifierAt = familyAt + buf[familyAt - 1]!;
+    this.qualifierLength = this.timestampAt - this.qualifierAt;
+    this.valueAt = keyEnd;
+    this.valueLength = u32(buf, at + 4);
+    const valueEnd = keyEnd + this.valueLength;
+    const hasTags = at + length > valueEnd;
+    this.tagsAt = hasTags ? valueEnd + 2 : valueEnd;
+    this.tagsLength = at + length - this.tagsAt;
+  }
+}
+
+/** The open row of a batch: offsets are read once, when a filter asks for the row. */
+class OpenRow implements RowCells {
+  readonly #buf: Uint8Array;
+  readonly #starts: number[] = [];
+  #end: number;
+  readonly #changed: (end: number, count: number) => void;
+  readonly #view: PackedCell = new PackedCell();
+
+  constructor(
+    buf: Uint8Array,
+    from: number,
+    count: number,
+    changed: (end: number, count: number) => void,
+  ) {
+    this.#buf = buf;
+    this.#end = from;
+    this.#changed = changed;
+    for (let i = 0; i < count; i++) {
+      this.#starts.push(this.#end);
+      this.#end += PACKED_CELL_HEADER + u32(buf, this.#end);
+    }
+  }
+
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  cellAt(index: number): CellView {
+    this.#view.set(this.#buf, this.#starts[index]!);
+    return this.#view;
+  }
+
+  remove(index: number): void {
+    const starts = this.#starts;
+    const from = starts[index]!;
+    const behind = index + 1 < starts.length ? starts[index + 1]! : this.#end;
+    this.#buf.copyWithin(from, behind, this.#end);
+    this.#end -= behind - from;
+    starts.splice(index, 1);
+    for (let i = index; i < starts.length; i++) starts[i] = starts[i]! - (behind - from);
+    this.#changed(this.#end, starts.length);
+  }
+}

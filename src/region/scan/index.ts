@@ -1,0 +1,11 @@
+export { MergeSource, mergeOf } from './merge_source.ts';
+export { CellBatch, PackedCell } from './cell_batch.ts';
+export type { BatchLimits } from './cell_batch.ts';
+export { RegionScanner } from './region_scanner.ts';
+export type { RegionScanOptions, ScanStore } from './region_scanner.ts';
+export { openStores, selectFamily } from './selection.ts';
+export type { ReadableStore } from './selection.ts';
+export { PointReader } from './point_reader.ts';
+export { NewestReader } from './newest_reader.ts';
+export { CompactionMatcher } from './compaction_matcher.ts';
+export type { CompactionKind, CompactionSpec } from './compaction_matcher.ts';
