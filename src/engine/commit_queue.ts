@@ -1,0 +1,338 @@
+/**
+ * The one serial queue of commits. A commit gets its TSO, is encoded into the log's buffer and applied to the memstores
+ * in one synchronous step that cannot fail: whoever calls `commit` has been admitted (`admit`), in the same turn of the
+ * event loop. The step is short: it copies the cells twice, to the log and to the slabs.
+ */
+import { invariant, StoreException } from '../io/index.ts';
+import type { Timers } from '../io/index.ts';
+import {
+  LogFailedException,
+  RegionTooBusyException,
+  StoreClosedException,
+} from '../model/index.ts';
+import type { MutationBuffer, Region } from '../region/index.ts';
+import { FSYNC_WAL, KIND_COMMIT, KIND_CONTROL, SKIP_WAL } from '../wal/index.ts';
+import type { RecordHead } from '../wal/index.ts';
+import type { ReadPoint } from './read_point.ts';
+import type { FamilyState, TableState } from './table_state.ts';
+
+/** Where commits are logged: the log writer, or nothing for a store in memory. */
+export interface CommitLog {
+  roomFor(bytes: number): boolean;
+  makeRoom(bytes: number): Promise<void>;
+  begin(header: RecordHead): void;
+  group(tableId: number, familyId: number): void;
+  cell(buf: Uint8Array, at: number, length: number): void;
+  end(): void;
+  skipped(tsoHigh: number, tsoLow: number): void;
+  appendControl(
+    kind: number,
+    tsoHigh: number,
+    tsoLow: number,
+    body: Uint8Array,
+    durability: number,
+  ): void;
+}
+
+/** Gives commit stamps; see tso/oracle.ts. */
+export interface CommitClock {
+  readonly high: number;
+  readonly low: number;
+  readonly physicalMs: number;
+  next(): void;
+  nextInFreshMillisecond(): void;
+}
+
+/** One region's part of a commit. */
+export interface CommitPart {
+  readonly table: TableState;
+  readonly region: Region;
+  readonly mutation: MutationBuffer;
+}
+
+export interface CommitOptions {
+  readonly durability: number;
+  /** Group and nonce, 16 bytes; null for none. */
+  readonly nonce: Uint8Array | null;
+  /** Label of a transaction, for the feed; null for none. */
+  readonly label: string | null;
+  /** The millisecond that the operations of one batch share; 0: the commit's own. */
+  readonly batchMs: number;
+}
+
+/** The TSO of a control commit, in halves, and the release of the read point. */
+export interface ControlStamp {
+  readonly high: number;
+  readonly low: number;
+  readonly done: () => void;
+}
+
+export interface MemstoreLimits {
+  readonly serverBytes: number;
+  readonly regionBytes: number;
+  /** How long a writer waits for memory before it gets RegionTooBusyException. */
+  readonly busyTimeoutMs: number;
+}
+
+/** Bytes of a log record beside its cells, counted generously: header, nonce, label, and a group for each family. */
+const RECORD_OVERHEAD = 512;
+const CELL_OVERHEAD = 4;
+const GROUP_OVERHEAD = 12;
+
+export class CommitQueue {
+  readonly #log: CommitLog;
+  readonly #clock: CommitClock;
+  readonly #readPoint: ReadPoint;
+  readonly #limits: MemstoreLimits;
+  readonly #timers: Timers;
+  /** Hashes of the rows that got a marker without timestamp in millisecond `#markerMs`. */
+  readonly #markedRows = new Set<number>();
+  #markerMs = 0;
+  #memoryWaiters: (() => void)[] = [];
+  #stopped: StoreException | null = null;
+  /** Bytes of all memstores, indexes included. */
+  memstoreHeapBytes = 0;
+  commits = 0;
+  /** Asked when memory is short: starts flushes. */
+  onPressure: (() => void) | null = null;
+  readonly #header: { -readonly [K in keyof RecordHead]: RecordHead[K] } = {
+    kind: KIND_COMMIT,
+    tsoHigh: 0,
+    tsoLow: 0,
+    nonce: null,
+    label: null,
+    durability: SKIP_WAL,
+  };
+
+  constructor(parts: {
+    readonly log: CommitLog;
+    readonly clock: CommitClock;
+    readonly readPoint: ReadPoint;
+    readonly limits: MemstoreLimits;
+    readonly timers: Timers;
+  }) {
+    this.#log = parts.log;
+    this.#clock = parts.clock;
+    this.#readPoint = parts.readPoint;
+    this.#limits = parts.limits;
+    this.#timers = parts.timers;
+  }
+
+  /** From now on every write is refused with this error. The first reason stays. */
+  stop(reason: StoreException): void {
+    this.#stopped ??= reason;
+    this.#wakeMemoryWaiters();
+  }
+
+  get stopped(): StoreException | null {
+    return this.#stopped;
+  }
+
+  /**
+   * Null when a commit of this mutation to this region may be made at once, in the same turn; otherwise what to wait
+   * for before asking again. Throws (or rejects with) why writes are refused: closed, log failed, too busy, disk full.
+   */
+  admit(region: Region, mutation: MutationBuffer): Promise<void> | null {
+    if (this.#stopped !== null) throw this.#refusal();
+    const bytes = mutation.size;
+    if (
+      this.memstoreHeapBytes + bytes > this.#limits.serverBytes ||
+      region.memstoreHeapBytes + bytes > this.#limits.regionBytes
+    ) {
+      return this.#waitForMemory(region, bytes);
+    }
+    const logBytes =
+      RECORD_OVERHEAD +
+      bytes +
+      mutation.count * CELL_OVERHEAD +
+      region.stores.length * GROUP_OVERHEAD;
+    return this.#log.roomFor(logBytes) ? null : this.#log.makeRoom(logBytes);
+  }
+
+  #refusal(): StoreException {
+    const reason = this.#stopped!;
+    if (reason instanceof StoreClosedException) return new StoreClosedException(reason.message);
+    return new LogFailedException(
+      `the store takes no writes until it is opened again: ${reason.message}`,
+      { cause: reason },
+    );
+  }
+
+  async #waitForMemory(region: Region, bytes: number): Promise<void> {
+    let timedOut = false;
+    const timer = this.#timers.after(this.#limits.busyTimeoutMs, () => {
+      timedOut = true;
+      this.#wakeMemoryWaiters();
+    });
+    try {
+      for (;;) {
+        this.onPressure?.();
+        const serverFull = this.memstoreHeapBytes + bytes > this.#limits.serverBytes;
+        const regionFull = region.memstoreHeapBytes + bytes > this.#limits.regionBytes;
+        if (this.#stopped !== null || (!serverFull && !regionFull)) return;
+        if (timedOut || this.onPressure === null) throw this.#tooBusy(region, serverFull);
+        await new Promise<void>((resolve) => this.#memoryWaiters.push(resolve));
+      }
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  #tooBusy(region: Region, serverFull: boolean): RegionTooBusyException {
+    const [used, limit] = serverFull
+      ? [this.memstoreHeapBytes, this.#limits.serverBytes]
+      : [region.memstoreHeapBytes, this.#limits.regionBytes];
+    return new RegionTooBusyException(
+      `Over memstore limit: ${serverFull ? 'the server' : `region ${region.encodedName}`} holds ${used} of ${limit} bytes`,
+    );
+  }
+
+  /** Memstores were freed. */
+  released(heapBytes: number): void {
+    this.memstoreHeapBytes -= heapBytes;
+    invariant(this.memstoreHeapBytes >= 0, 'memstore bytes are not negative', heapBytes);
+    this.#wakeMemoryWaiters();
+  }
+
+  #wakeMemoryWaiters(): void {
+    const waiters = this.#memoryWaiters;
+    this.#memoryWaiters = [];
+    for (const wake of waiters) wake();
+  }
+
+  /**
+   * Commits a mutation of one region. Its TSO is then the read point's `applied`. The buffer is the caller's again when
+   * this returns. `distinct` as in MutationBuffer.settle.
+   */
+  commit(
+    table: TableState,
+    region: Region,
+    mutation: MutationBuffer,
+    options: CommitOptions,
+    distinct: boolean,
+  ): void {
+    this.#takeStamp(mutation, region.id, options.batchMs);
+    const { high, low } = this.#clock;
+    this.#stamp(mutation, options.batchMs);
+    mutation.settle(distinct);
+    this.#begin(high, low, options);
+    this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
+    this.#end(high, low, options);
+  }
+
+  /**
+   * A commit without cells, for changes that are recorded elsewhere (schema, switches of files): takes a TSO and puts
+   * `body` into the log with it. The read point stays below it until `done`. The caller has waited for `admitControl`.
+   */
+  commitControl(body: Uint8Array): ControlStamp {
+    this.#clock.next();
+    const { high, low } = this.#clock;
+    this.#readPoint.applied(high, low);
+    const done = this.#readPoint.hold(high, low);
+    this.#log.appendControl(KIND_CONTROL, high, low, body, FSYNC_WAL);
+    return { high, low, done };
+  }
+
+  /** As `admit`, for a control record. */
+  admitControl(bodyLength: number): Promise<void> | null {
+    if (this.#stopped !== null) throw this.#refusal();
+    const bytes = RECORD_OVERHEAD + bodyLength;
+    return this.#log.roomFor(bytes) ? null : this.#log.makeRoom(bytes);
+  }
+
+  /** Commits several regions' parts as one: one TSO, one log record. */
+  commitParts(parts: readonly CommitPart[], options: CommitOptions): void {
+    invariant(parts.length > 0, 'a commit has parts');
+    let fresh = false;
+    for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.region.id);
+    if (fresh) this.#clock.nextInFreshMillisecond();
+    else this.#clock.next();
+    const { high, low } = this.#clock;
+    this.#begin(high, low, options);
+    for (const { table, region, mutation } of parts) {
+      if (mutation.latestMarker) this.#remember(mutation, region.id);
+      this.#stamp(mutation, options.batchMs);
+      mutation.settle(false);
+      this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
+    }
+    this.#end(high, low, options);
+  }
+
+  #begin(high: number, low: number, options: CommitOptions): void {
+    if (options.durability === SKIP_WAL) return;
+    const header = this.#header;
+    header.tsoHigh = high;
+    header.tsoLow = low;
+    header.nonce = options.nonce;
+    header.label = options.label;
+    header.durability = options.durability;
+    this.#log.begin(header);
+  }
+
+  #end(high: number, low: number, options: CommitOptions): void {
+    this.commits++;
+    this.#readPoint.applied(high, low);
+    if (options.durability === SKIP_WAL) this.#log.skipped(high, low);
+    else this.#log.end();
+  }
+
+  #write(
+    tableId: number,
+    families: readonly FamilyState[],
+    region: Region,
+    mutation: MutationBuffer,
+    logged: boolean,
+  ): void {
+    const { buf, count } = mutation;
+    const { high, low } = this.#clock;
+    let familyIndex = -1;
+    let memstore = region.stores[0]!.memstore;
+    let heapBefore = 0;
+    for (let i = 0; i < count; i++) {
+      if (mutation.family[i] !== familyIndex) {
+        if (familyIndex >= 0) this.memstoreHeapBytes += memstore.heapBytes - heapBefore;
+        familyIndex = mutation.family[i]!;
+        memstore = region.stores[familyIndex]!.memstore;
+        heapBefore = memstore.heapBytes;
+        if (logged) this.#log.group(tableId, families[familyIndex]!.id);
+      }
+      const at = mutation.at[i]!;
+      const length = mutation.length[i]!;
+      if (logged) this.#log.cell(buf, at, length);
+      memstore.insert(buf, at, length, high, low);
+    }
+    if (familyIndex >= 0) this.memstoreHeapBytes += memstore.heapBytes - heapBefore;
+  }
+
+  #stamp(mutation: MutationBuffer, batchMs: number): void {
+    const millis = batchMs > 0 ? batchMs : this.#clock.physicalMs;
+    mutation.stamp(Math.floor(millis / 0x100000000), millis >>> 0);
+  }
+
+  /**
+   * A put without timestamp on a row that got a marker without timestamp in the same millisecond takes the first TSO of
+   * the next one: HBase would hide such a put. Two rows of equal hash only cost a millisecond.
+   */
+  #takeStamp(mutation: MutationBuffer, seed: number, batchMs: number): void {
+    if (batchMs === 0 && this.#meetsMarker(mutation, seed)) this.#clock.nextInFreshMillisecond();
+    else this.#clock.next();
+    if (mutation.latestMarker) this.#remember(mutation, seed);
+  }
+
+  #meetsMarker(mutation: MutationBuffer, seed: number): boolean {
+    if (!mutation.latestPut || this.#markedRows.size === 0) return false;
+    if (this.#clock.physicalMs !== this.#markerMs) return false;
+    for (let i = 0; i < mutation.count; i++) {
+      if (this.#markedRows.has(mutation.rowHash(i, seed))) return true;
+    }
+    return false;
+  }
+
+  #remember(mutation: MutationBuffer, seed: number): void {
+    if (this.#clock.physicalMs !== this.#markerMs) {
+      this.#markedRows.clear();
+      this.#markerMs = this.#clock.physicalMs;
+    }
+    for (let i = 0; i < mutation.count; i++) this.#markedRows.add(mutation.rowHash(i, seed));
+  }
+}

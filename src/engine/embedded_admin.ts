@@ -1,0 +1,111 @@
+/** The administration of an embedded store. */
+import { IllegalArgumentException, parseTableName } from '../model/index.ts';
+import type { Admin, FamilySpec, TableDescription, TableSpec } from '../model/index.ts';
+import type { RegionServer } from './region_server.ts';
+
+export class EmbeddedAdmin implements Admin {
+  readonly #server: RegionServer;
+
+  constructor(server: RegionServer) {
+    this.#server = server;
+  }
+
+  #run<T>(change: () => Promise<T>): Promise<T> {
+    return this.#server.track(change);
+  }
+
+  createNamespace(name: string, attributes: Readonly<Record<string, string>> = {}): Promise<void> {
+    return this.#run(() => this.#server.schema.createNamespace(name, attributes));
+  }
+
+  dropNamespace(name: string): Promise<void> {
+    return this.#run(() => this.#server.schema.dropNamespace(name));
+  }
+
+  async listNamespaces(): Promise<string[]> {
+    this.#server.checkOpen();
+    return this.#server.schema.namespaces();
+  }
+
+  createTable(spec: TableSpec): Promise<void> {
+    return this.#run(() => this.#server.schema.createTable(spec));
+  }
+
+  alterTable(spec: TableSpec): Promise<void> {
+    return this.#run(() => this.#server.schema.alterTable(spec));
+  }
+
+  addFamily(table: string, family: FamilySpec | string): Promise<void> {
+    return this.#run(() => this.#server.schema.addFamily(table, family));
+  }
+
+  modifyFamily(table: string, family: FamilySpec): Promise<void> {
+    return this.#run(() => this.#server.schema.modifyFamily(table, family));
+  }
+
+  dropFamily(table: string, family: string): Promise<void> {
+    return this.#run(() => this.#server.schema.dropFamily(table, family));
+  }
+
+  enableTable(table: string): Promise<void> {
+    return this.#run(() => this.#server.schema.setEnabled(table, true));
+  }
+
+  disableTable(table: string): Promise<void> {
+    return this.#run(() => this.#server.schema.setEnabled(table, false));
+  }
+
+  async isEnabled(table: string): Promise<boolean> {
+    this.#server.checkOpen();
+    return this.#server.catalog.get(table).enabled;
+  }
+
+  truncateTable(table: string): Promise<void> {
+    return this.#run(() => this.#server.schema.truncateTable(table));
+  }
+
+  dropTable(table: string): Promise<void> {
+    return this.#run(() => this.#server.schema.dropTable(table));
+  }
+
+  async tableExists(table: string): Promise<boolean> {
+    this.#server.checkOpen();
+    return this.#server.catalog.find(table) !== undefined;
+  }
+
+  async describeTable(name: string): Promise<TableDescription> {
+    this.#server.checkOpen();
+    const table = this.#server.catalog.get(name);
+    return {
+      ...table.schema,
+      enabled: table.enabled,
+      splits: table.regions.map((region) => Uint8Array.from(region.startKey)),
+    };
+  }
+
+  async listTables(options: { namespace?: string; pattern?: string } = {}): Promise<string[]> {
+    this.#server.checkOpen();
+    const matches = patternOf(options.pattern);
+    const names = [...this.#server.catalog.tables()].map((table) => table.name);
+    return names
+      .filter((name) => {
+        const { namespace } = parseTableName(name);
+        return (
+          (options.namespace === undefined || namespace === options.namespace) && matches(name)
+        );
+      })
+      .sort();
+  }
+}
+
+function patternOf(pattern: string | undefined): (name: string) => boolean {
+  if (pattern === undefined) return () => true;
+  try {
+    const expression = new RegExp(`^(?:${pattern})$`);
+    return (name) => expression.test(name);
+  } catch (error) {
+    throw new IllegalArgumentException(`pattern '${pattern}' is no regular expression`, {
+      cause: error,
+    });
+  }
+}

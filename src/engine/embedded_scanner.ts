@@ -1,0 +1,155 @@
+/**
+ * A running scan of an embedded store: region after region, batch after batch. The iterator is written by hand over
+ * batches: an async generator would cost several times more a row.
+ */
+import { END, WAIT } from '../cell/index.ts';
+import { IllegalArgumentException, normalizeScan } from '../model/index.ts';
+import type { Result, ScanOptions, ScanSpec, Scanner } from '../model/index.ts';
+import { CellBatch } from '../region/index.ts';
+import type { Region, RegionScanner } from '../region/index.ts';
+import type { ReadMoment } from './reads.ts';
+import type { RegionServer } from './region_server.ts';
+import type { TableState } from './table_state.ts';
+
+const BATCH_ROWS = 1000;
+/** Cells looked at in one step: about 2 ms, so that a scan that finds nothing does not hold up others. */
+const EXAMINED_MAX = 20_000;
+
+export class EmbeddedScanner implements Scanner {
+  readonly #server: RegionServer;
+  readonly #tableName: string;
+  readonly #options: ScanOptions | undefined;
+  readonly #spec: ScanSpec;
+  readonly #batch: CellBatch = new CellBatch();
+  #moment: ReadMoment | null = null;
+  #table: TableState | null = null;
+  /** Regions still to come, in the direction of the scan. */
+  #regions: readonly Region[] = [];
+  #regionAt = 0;
+  #current: RegionScanner | null = null;
+  #rowsLeft: number;
+  #isClosed = false;
+  /** Results fetched and not yet handed out by the iterator. */
+  #ready: readonly Result[] = [];
+  #readyAt = 0;
+  #fetching: Promise<unknown> = Promise.resolve();
+
+  constructor(server: RegionServer, tableName: string, options: ScanOptions | undefined) {
+    this.#server = server;
+    this.#tableName = tableName;
+    this.#options = options;
+    this.#spec = normalizeScan(options);
+    this.#rowsLeft = this.#spec.limit;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Result> {
+    return {
+      next: (): Promise<IteratorResult<Result>> => {
+        if (this.#readyAt < this.#ready.length) {
+          return Promise.resolve({ done: false, value: this.#ready[this.#readyAt++]! });
+        }
+        return this.#nextAfterFetch();
+      },
+      return: async (): Promise<IteratorResult<Result>> => {
+        await this.close();
+        return { done: true, value: undefined };
+      },
+    };
+  }
+
+  async #nextAfterFetch(): Promise<IteratorResult<Result>> {
+    // Calls of next() that overlap are served one after the other.
+    const fetch = this.#fetching.then(async () => {
+      if (this.#readyAt < this.#ready.length) return;
+      this.#ready = await this.nextBatch(BATCH_ROWS);
+      this.#readyAt = 0;
+    });
+    this.#fetching = fetch.catch(() => undefined);
+    await fetch;
+    if (this.#readyAt < this.#ready.length) {
+      return { done: false, value: this.#ready[this.#readyAt++]! };
+    }
+    return { done: true, value: undefined };
+  }
+
+  async nextBatch(count: number = BATCH_ROWS): Promise<Result[]> {
+    if (!Number.isSafeInteger(count) || count < 1) {
+      throw new IllegalArgumentException(`a batch has at least 1 result, not ${count}`);
+    }
+    if (this.#isClosed) return [];
+    this.#server.checkOpen();
+    this.#moment ??= await this.#begin();
+    const batch = this.#batch;
+    const limits = {
+      resultsMax: count,
+      bytesMax: this.#spec.maxResultSizeBytes,
+      examinedMax: EXAMINED_MAX,
+    };
+    try {
+      for (;;) {
+        const scanner = this.#current ?? this.#nextRegion(this.#moment);
+        if (scanner === null || this.#isClosed) break;
+        const state = scanner.next(batch, limits);
+        if (state === WAIT) await scanner.load();
+        else if (state === END) this.#endRegion();
+        // What the region gave counts against the limit before the next one is opened.
+        const isFull = batch.size >= count || batch.bytes >= limits.bytesMax;
+        if (isFull || (state === END && batch.size > 0)) break;
+        if (state !== WAIT && batch.size === 0) await this.#server.env.timers.sleep(0);
+      }
+    } catch (error) {
+      await this.close();
+      throw error;
+    }
+    return this.#take();
+  }
+
+  async #begin(): Promise<ReadMoment> {
+    const { reads } = this.#server;
+    const moment = await reads.moment(this.#spec, this.#options?.asOf);
+    this.#table = reads.table(this.#tableName);
+    const { regions } = this.#table;
+    this.#regions = this.#spec.reversed ? regions.toReversed() : regions;
+    return moment;
+  }
+
+  #nextRegion(moment: ReadMoment): RegionScanner | null {
+    const table = this.#table!;
+    while (this.#regionAt < this.#regions.length && this.#rowsLeft > 0) {
+      const region = this.#regions[this.#regionAt++]!;
+      const spec = { ...this.#spec, limit: this.#rowsLeft };
+      this.#current = this.#server.reads.openRegion(table, region, spec, moment);
+      if (this.#current !== null) return this.#current;
+    }
+    return null;
+  }
+
+  #endRegion(): void {
+    this.#current?.close();
+    this.#current = null;
+  }
+
+  #take(): Result[] {
+    const batch = this.#batch;
+    const results: Result[] = [];
+    for (let i = 0; i < batch.size; i++) {
+      const result = batch.result(i);
+      results.push(result);
+      if (!result.partial) this.#rowsLeft--;
+    }
+    batch.clear();
+    return results;
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#endRegion();
+    this.#ready = [];
+    this.#readyAt = 0;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

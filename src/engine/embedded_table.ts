@@ -1,0 +1,435 @@
+/** The table of an embedded store: checks arguments, runs operations, answers when they may be seen. */
+import { IllegalArgumentException, WrongRegionException, toRow } from '../model/index.ts';
+import type {
+  Bytes,
+  CheckAndMutateResult,
+  Condition,
+  DeleteSpec,
+  Durability,
+  IncrementOptions,
+  Mutation,
+  MutationOptions,
+  MutationResult,
+  Nonce,
+  Operation,
+  OperationOutcome,
+  ReadOptions,
+  Result,
+  ScanOptions,
+  Scanner,
+  Table,
+  Value,
+  Values,
+} from '../model/index.ts';
+import { toStringBinary } from '../cell/index.ts';
+import type { MutationBuffer, Region } from '../region/index.ts';
+import { CellEncoder, encodeDelete, encodePut, needsNewest } from './encode.ts';
+import type { CommitOptions } from './commit_queue.ts';
+import { nonceBytes } from './nonces.ts';
+import { EmbeddedScanner } from './embedded_scanner.ts';
+import type { RegionServer } from './region_server.ts';
+import { checkCondition, prepareRow, readsRow, rowOf } from './row_operations.ts';
+import type { RowContext } from './row_operations.ts';
+import type { Prepared, RowOperation, Steps } from './row_writer.ts';
+import { durabilityNumber } from './table_state.ts';
+import type { TableState } from './table_state.ts';
+
+interface CommitWishes {
+  readonly durability?: Durability | undefined;
+  readonly nonce?: Uint8Array | null;
+  readonly batchMs?: number;
+}
+
+const DURABILITY_WORDS: ReadonlySet<string> = new Set([
+  'USE_DEFAULT',
+  'SKIP_WAL',
+  'ASYNC_WAL',
+  'SYNC_WAL',
+  'FSYNC_WAL',
+]);
+
+export class EmbeddedTable implements Table {
+  readonly name: string;
+  readonly #server: RegionServer;
+  readonly #encoder: CellEncoder = new CellEncoder();
+
+  constructor(server: RegionServer, name: string) {
+    this.#server = server;
+    this.name = name;
+  }
+
+  put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint> {
+    try {
+      this.#server.checkOpen();
+      return this.#put(toRow(row), values, options, 0);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  #put(
+    row: Uint8Array,
+    values: Values,
+    options: MutationOptions | undefined,
+    batchMs: number,
+  ): Promise<bigint> {
+    const encode = (mutation: MutationBuffer, table: TableState): boolean =>
+      encodePut(this.#encoder, mutation, table, row, values, options);
+    return this.#blind(row, encode, options?.durability, options?.nonce, batchMs);
+  }
+
+  delete(row: Bytes, spec?: DeleteSpec): Promise<bigint> {
+    try {
+      this.#server.checkOpen();
+      return this.#delete(toRow(row), spec, 0);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  #delete(row: Uint8Array, spec: DeleteSpec | undefined, batchMs: number): Promise<bigint> {
+    if (needsNewest(spec)) {
+      const mutation: Mutation = spec === undefined ? { delete: row } : { delete: row, spec };
+      return this.#modify(row, [mutation], spec, batchMs).then(({ tso }) => tso);
+    }
+    const encode = (mutation: MutationBuffer, table: TableState): boolean => {
+      encodeDelete(this.#encoder, mutation, table, row, spec, () => null);
+      return false;
+    };
+    return this.#blind(row, encode, spec?.durability, spec?.nonce, batchMs);
+  }
+
+  #blind(
+    row: Uint8Array,
+    encode: (mutation: MutationBuffer, table: TableState) => boolean,
+    durability: Durability | undefined,
+    nonce: Nonce | undefined,
+    batchMs: number,
+  ): Promise<bigint> {
+    const { rows, nonces } = this.#server;
+    if (nonce === undefined) {
+      return rows.write(this.name, row, encode, (table, mutation) =>
+        this.#commitOptions(table, mutation, { durability, batchMs }),
+      );
+    }
+    const bytes = nonceBytes(nonce);
+    return nonces.once(
+      bytes,
+      () =>
+        rows.write(this.name, row, encode, (table, mutation) =>
+          this.#commitOptions(table, mutation, { durability, batchMs, nonce: bytes }),
+        ),
+      (tso) => tso,
+      (tso) => Promise.resolve(tso),
+    );
+  }
+
+  /** What was asked for; else the strongest of what the families touched ask for. */
+  #commitOptions(table: TableState, mutation: MutationBuffer, wishes: CommitWishes): CommitOptions {
+    let durability = wishedDurability(wishes.durability);
+    if (durability === 0) {
+      const byDefault = durabilityNumber(this.#server.settings.durability);
+      let last = -1;
+      for (let i = 0; i < mutation.count; i++) {
+        const family = mutation.family[i]!;
+        if (family === last) continue;
+        last = family;
+        durability = Math.max(durability, table.familyDurability[family]! || byDefault);
+      }
+    }
+    return {
+      durability,
+      nonce: wishes.nonce ?? null,
+      label: null,
+      batchMs: wishes.batchMs ?? 0,
+    };
+  }
+
+  async mutateRow(row: Bytes, mutations: readonly Mutation[]): Promise<MutationResult> {
+    this.#server.checkOpen();
+    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    return this.#modify(toRow(row), mutations, undefined, 0);
+  }
+
+  increment(
+    row: Bytes,
+    amounts: Readonly<Record<string, bigint | number>>,
+    options?: IncrementOptions,
+  ): Promise<MutationResult> {
+    try {
+      this.#server.checkOpen();
+      const mutation = options === undefined ? { amounts } : { amounts, options };
+      return this.#modify(toRow(row), [{ increment: row, ...mutation }], options, 0);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  append(
+    row: Bytes,
+    values: Readonly<Record<string, Value>>,
+    options?: IncrementOptions,
+  ): Promise<MutationResult> {
+    try {
+      this.#server.checkOpen();
+      const mutation = options === undefined ? { values } : { values, options };
+      return this.#modify(toRow(row), [{ append: row, ...mutation }], options, 0);
+    } catch (error) {
+      return rejected(error);
+    }
+  }
+
+  /** Mutations of one row, under its lock, as one commit. */
+  #modify(
+    row: Uint8Array,
+    mutations: readonly Mutation[],
+    wishes: { readonly durability?: Durability; readonly nonce?: Nonce } | undefined,
+    batchMs: number,
+  ): Promise<MutationResult> {
+    const durability = wishes?.durability ?? strongest(mutations);
+    const given = wishes?.nonce ?? nonceOf(mutations);
+    const nonce = given === undefined ? null : nonceBytes(given);
+    const run = (): Promise<MutationResult> =>
+      this.#server.rows.run(
+        this.name,
+        this.#rowOperation(row, (context) => prepareRow(context, mutations), {
+          durability,
+          nonce,
+          batchMs,
+        }),
+      );
+    if (nonce === null) return run();
+    return this.#server.nonces.once(
+      nonce,
+      run,
+      ({ tso }) => tso,
+      async (tso) => ({ tso, result: await this.#answerAgain(row, mutations, tso) }),
+    );
+  }
+
+  /** What a repeated increment or append answers: its columns as of its commit. */
+  async #answerAgain(
+    row: Uint8Array,
+    mutations: readonly Mutation[],
+    tso: bigint,
+  ): Promise<Result | null> {
+    const columns = mutations.flatMap((mutation) => {
+      const wanted =
+        ('increment' in mutation || 'append' in mutation) &&
+        mutation.options?.returnResults !== false;
+      if (!wanted) return [];
+      return Object.keys('increment' in mutation ? mutation.amounts : mutation.values);
+    });
+    if (columns.length === 0) return null;
+    return this.get(row, { columns, asOf: tso });
+  }
+
+  #rowOperation<T>(
+    row: Uint8Array,
+    prepare: (context: RowContext) => Steps<Prepared<T>>,
+    wishes: CommitWishes,
+  ): RowOperation<T> {
+    const clock = this.#server.reads.clock;
+    return {
+      row,
+      prepare: (table: TableState, region: Region, buffer: MutationBuffer) =>
+        prepare({
+          table,
+          region,
+          row,
+          buffer,
+          encoder: new CellEncoder(),
+          clock,
+          floorHigh: 0,
+          floorLow: 0,
+          returned: [],
+        }),
+      options: (table, mutation) => this.#commitOptions(table, mutation, wishes),
+    };
+  }
+
+  async checkAndMutate(
+    row: Bytes,
+    condition: Condition,
+    action: Mutation | readonly Mutation[],
+  ): Promise<CheckAndMutateResult> {
+    this.#server.checkOpen();
+    const bytes = toRow(row);
+    const mutations = isList(action) ? action : [action];
+    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    const given = nonceOf(mutations);
+    const nonce = given === undefined ? null : nonceBytes(given);
+    const operation = this.#rowOperation(
+      bytes,
+      (context) => prepareCheckAndMutate(context, condition, mutations),
+      { durability: strongest(mutations), nonce },
+    );
+    const run = (): Promise<CheckAndMutateResult> => this.#server.rows.run(this.name, operation);
+    if (nonce === null) return run();
+    return this.#server.nonces.once(
+      nonce,
+      run,
+      ({ tso }) => tso,
+      async (tso) => ({
+        processed: true,
+        tso,
+        result: await this.#answerAgain(bytes, mutations, tso),
+      }),
+    );
+  }
+
+  async mutateRows(mutations: readonly Mutation[]): Promise<bigint> {
+    this.#server.checkOpen();
+    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    const rows = mutations.map((mutation) => {
+      if (readsRow(mutation) || 'increment' in mutation || 'append' in mutation) {
+        throw new IllegalArgumentException(
+          'mutateRows takes puts and deletes (of versions only with ts)',
+        );
+      }
+      return rowOf(mutation);
+    });
+    const durability = strongest(mutations);
+    return this.#server.rows.writeRows(
+      this.name,
+      rows,
+      (mutation, table, region) => {
+        for (const [index, change] of mutations.entries()) {
+          const row = rows[index]!;
+          if (!region.contains(row)) throw outsideRegion(row, table, region);
+          if ('put' in change) {
+            encodePut(this.#encoder, mutation, table, row, change.values, change.options);
+          } else if ('delete' in change) {
+            encodeDelete(this.#encoder, mutation, table, row, change.spec, () => null);
+          }
+        }
+      },
+      (table, mutation) => this.#commitOptions(table, mutation, { durability }),
+    );
+  }
+
+  async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {
+    this.#server.checkOpen();
+    const batchMs = this.#server.oracle.followedMs();
+    const pending: Promise<OperationOutcome>[] = [];
+    for (const operation of operations) {
+      // A get sees what the operations before it wrote.
+      if ('get' in operation) await Promise.all(pending);
+      pending.push(settled(() => this.#operation(operation, batchMs)));
+    }
+    return Promise.all(pending);
+  }
+
+  async #operation(
+    operation: Operation,
+    batchMs: number,
+  ): Promise<{ tso: bigint | null; result: Result | null }> {
+    if ('get' in operation) {
+      return { tso: null, result: await this.get(operation.get, operation.options) };
+    }
+    if ('mutateRow' in operation) {
+      const row = toRow(operation.mutateRow);
+      return this.#modify(row, operation.mutations, undefined, batchMs);
+    }
+    const row = rowOf(operation);
+    if ('put' in operation) {
+      const tso = await this.#put(row, operation.values, operation.options, batchMs);
+      return { tso, result: null };
+    }
+    if ('delete' in operation) {
+      return { tso: await this.#delete(row, operation.spec, batchMs), result: null };
+    }
+    return this.#modify(row, [operation], operation.options, batchMs);
+  }
+
+  async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
+    return this.#server.reads.get(this.name, toRow(row), options);
+  }
+
+  getSync(row: Bytes, options?: ReadOptions): Result | null {
+    return this.#server.reads.getSync(this.name, toRow(row), options);
+  }
+
+  getMany(rows: readonly Bytes[], options?: ReadOptions): Promise<(Result | null)[]> {
+    return Promise.all(rows.map((row) => this.get(row, options)));
+  }
+
+  async exists(row: Bytes, options?: ReadOptions): Promise<boolean> {
+    return (await this.get(row, options)) !== null;
+  }
+
+  scan(options?: ScanOptions): Scanner {
+    return new EmbeddedScanner(this.#server, this.name, options);
+  }
+
+  async count(options?: ScanOptions): Promise<number> {
+    return this.#server.reads.count(this.name, options);
+  }
+}
+
+function* prepareCheckAndMutate(
+  context: RowContext,
+  condition: Condition,
+  mutations: readonly Mutation[],
+): Steps<Prepared<CheckAndMutateResult>> {
+  if (!(yield* checkCondition(context, condition))) {
+    const answer = { processed: false, tso: null, result: null };
+    return { writes: false, distinct: true, answer: () => answer };
+  }
+  const prepared = yield* prepareRow(context, mutations);
+  return {
+    ...prepared,
+    answer: (high, low) => ({ processed: true, ...prepared.answer(high, low) }),
+  };
+}
+
+function wishedDurability(word: Durability | undefined): number {
+  if (word === undefined) return 0;
+  if (!DURABILITY_WORDS.has(word)) {
+    throw new IllegalArgumentException(`durability '${String(word)}' is unknown`);
+  }
+  return durabilityNumber(word);
+}
+
+/** The strongest durability that any of the mutations asks for; undefined if none does. */
+function strongest(mutations: readonly Mutation[]): Durability | undefined {
+  let found: Durability | undefined;
+  for (const mutation of mutations) {
+    const asked = 'delete' in mutation ? mutation.spec?.durability : mutation.options?.durability;
+    if (asked === undefined) continue;
+    if (found === undefined || wishedDurability(asked) > wishedDurability(found)) found = asked;
+  }
+  return found;
+}
+
+function nonceOf(mutations: readonly Mutation[]): Nonce | undefined {
+  for (const mutation of mutations) {
+    const nonce = 'delete' in mutation ? mutation.spec?.nonce : mutation.options?.nonce;
+    if (nonce !== undefined) return nonce;
+  }
+  return undefined;
+}
+
+function outsideRegion(row: Uint8Array, table: TableState, region: Region): WrongRegionException {
+  const range = `[${toStringBinary(region.startKey)}, ${toStringBinary(region.endKey)})`;
+  return new WrongRegionException(
+    `Requested row out of range for mutateRows on table ${table.name}, region ${region.encodedName} ${range}, row='${toStringBinary(row)}'`,
+  );
+}
+
+const isList = (action: Mutation | readonly Mutation[]): action is readonly Mutation[] =>
+  Array.isArray(action);
+
+function rejected<T>(error: unknown): Promise<T> {
+  return Promise.reject(error instanceof Error ? error : new Error(String(error)));
+}
+
+async function settled(
+  run: () => Promise<{ tso: bigint | null; result: Result | null }>,
+): Promise<OperationOutcome> {
+  try {
+    return { ok: true, ...(await run()) };
+  } catch (error) {
+    return { ok: false, error: error instanceof Error ? error : new Error(String(error)) };
+  }
+}

@@ -1,0 +1,117 @@
+/** Options of `open`, checked and with their defaults. */
+import type { Logger } from './logger.ts';
+import type { Env } from '../io/index.ts';
+import { IllegalArgumentException, checkOptionNames } from '../model/index.ts';
+import type { Durability } from '../model/index.ts';
+import type { OracleKnobs } from '../tso/index.ts';
+
+export interface OpenOptions {
+  /** What USE_DEFAULT means: by default FSYNC_WAL. */
+  readonly durability?: Exclude<Durability, 'USE_DEFAULT'>;
+  /** Memory of all memstores, indexes included. Default 64 MiB. */
+  readonly memstoreBytes?: number;
+  /** Memory of one region's memstores. Default: as `memstoreBytes`. */
+  readonly regionMemstoreBytes?: number;
+  /** How long a write waits for memory before RegionTooBusyException. Default 5000. */
+  readonly busyTimeoutMs?: number;
+  /** Size of a log segment, allocated ahead. Default 16 MiB. */
+  readonly logSegmentBytes?: number;
+  /** Longest time an ASYNC_WAL or SYNC_WAL commit stays unsynced. Default 200. */
+  readonly asyncSyncMs?: number;
+  /** Let a lone writer block the thread for its sync while the disk is quick. Default true. */
+  readonly blockingSync?: boolean;
+  /** Skip damaged places of the log instead of refusing to open; what was lost is reported to the logger. */
+  readonly salvage?: boolean;
+  /** Fail if the folder holds no store, rather than make one. */
+  readonly mustExist?: boolean;
+  /** Knobs of the timestamp oracle, by the names of the specification. */
+  readonly oracle?: Partial<OracleKnobs>;
+  /** Told to whoever finds the folder locked. */
+  readonly address?: string;
+  /** The embedded store logs nothing unless given one, e.g. a pino logger. */
+  readonly logger?: Logger;
+  /** The outside world; by default the real one. For tests and simulations. */
+  readonly env?: Env;
+}
+
+const OPTION_NAMES: ReadonlySet<string> = new Set([
+  'durability',
+  'memstoreBytes',
+  'regionMemstoreBytes',
+  'busyTimeoutMs',
+  'logSegmentBytes',
+  'asyncSyncMs',
+  'blockingSync',
+  'salvage',
+  'mustExist',
+  'oracle',
+  'address',
+  'logger',
+  'env',
+]);
+const DURABILITIES: ReadonlySet<string> = new Set([
+  'SKIP_WAL',
+  'ASYNC_WAL',
+  'SYNC_WAL',
+  'FSYNC_WAL',
+]);
+const MEBIBYTE = 1024 * 1024;
+const MEMSTORE_BYTES = 64 * MEBIBYTE;
+const MEMSTORE_BYTES_MIN = MEBIBYTE;
+
+export interface Settings {
+  readonly durability: Exclude<Durability, 'USE_DEFAULT'>;
+  readonly memstoreBytes: number;
+  readonly regionMemstoreBytes: number;
+  readonly busyTimeoutMs: number;
+  readonly logSegmentBytes: number;
+  readonly asyncSyncMs: number;
+  readonly blockingSync: boolean;
+  readonly salvage: boolean;
+  readonly mustExist: boolean;
+  readonly oracle: Partial<OracleKnobs>;
+  readonly address: string | null;
+}
+
+/** Throws IllegalArgumentException, naming the option. */
+export function settingsOf(options: OpenOptions): Settings {
+  checkOptionNames(options, OPTION_NAMES, 'open');
+  const durability = options.durability ?? 'FSYNC_WAL';
+  if (!DURABILITIES.has(durability)) {
+    throw new IllegalArgumentException(
+      `durability must be one of ${[...DURABILITIES].join(', ')}, not '${String(durability)}'`,
+    );
+  }
+  const memstoreBytes = bytesOf('memstoreBytes', options.memstoreBytes, MEMSTORE_BYTES);
+  return {
+    durability,
+    memstoreBytes,
+    regionMemstoreBytes: bytesOf('regionMemstoreBytes', options.regionMemstoreBytes, memstoreBytes),
+    busyTimeoutMs: countOf('busyTimeoutMs', options.busyTimeoutMs, 5000, 0),
+    logSegmentBytes: countOf('logSegmentBytes', options.logSegmentBytes, 16 * MEBIBYTE, 64 * 1024),
+    asyncSyncMs: countOf('asyncSyncMs', options.asyncSyncMs, 200, 1),
+    blockingSync: options.blockingSync ?? true,
+    salvage: options.salvage ?? false,
+    mustExist: options.mustExist ?? false,
+    oracle: options.oracle ?? {},
+    address: options.address ?? null,
+  };
+}
+
+const bytesOf = (name: string, value: number | undefined, otherwise: number): number =>
+  countOf(name, value, otherwise, MEMSTORE_BYTES_MIN);
+
+function countOf(
+  name: string,
+  value: number | undefined,
+  otherwise: number,
+  least: number,
+): number {
+  if (value === undefined) return otherwise;
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new IllegalArgumentException(
+      `${name} must be an integer of at least ${least}, not ${value}`,
+    );
+  }
+  return value;
+}

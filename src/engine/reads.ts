@@ -1,0 +1,377 @@
+/**
+ * Reads of an embedded store: gets, scans over the regions of a table, counts, and the newest applied cell for
+ * read-modify-write. A read takes its read point and its time once; the time is the oracle's, which follows the clock.
+ */
+import { END, TAG_TTL, WAIT, compareBytes, u16, u32 } from '../cell/index.ts';
+import type { CellView } from '../cell/index.ts';
+import { invariant } from '../io/index.ts';
+import {
+  NotInMemoryException,
+  READ_DEFAULT,
+  SnapshotInFuture,
+  SnapshotNotVisible,
+  normalizeRead,
+  normalizeScan,
+} from '../model/index.ts';
+import type {
+  AsOf,
+  ReadOptions,
+  ReadSpec,
+  Result,
+  ScanOptions,
+  ScanSpec,
+  TimeRangeSpec,
+} from '../model/index.ts';
+import {
+  CellBatch,
+  NewestReader,
+  PointReader,
+  RegionScanner,
+  openStores,
+  selectFamily,
+} from '../region/index.ts';
+import type { PointStore, Region } from '../region/index.ts';
+import type { Oracle } from '../tso/index.ts';
+import type { Catalog } from './catalog.ts';
+import { highOf, lowOf } from './read_point.ts';
+import type { ReadPoint } from './read_point.ts';
+import type { RowContext } from './row_operations.ts';
+import type { Steps } from './row_writer.ts';
+import type { ResolvedColumn, TableState } from './table_state.ts';
+
+/** All ones: sees every applied cell. */
+const NEWEST = 0xffffffff;
+const COUNT_STEP = { resultsMax: 1000, bytesMax: 1024 * 1024, examinedMax: 20_000 };
+
+/** The time that judges TTL. */
+export interface ReadClock {
+  /** The oracle's milliseconds, after it has followed the clock. */
+  followedMs(): number;
+}
+
+/** The moment that a read sees. */
+export interface ReadMoment {
+  readonly high: number;
+  readonly low: number;
+  readonly nowMs: number;
+}
+
+interface CachedReader {
+  readonly reader: PointReader;
+  readonly layoutVersion: number;
+  busy: boolean;
+}
+
+export class Reads {
+  readonly clock: ReadClock;
+  readonly #catalog: Catalog;
+  readonly #readPoint: ReadPoint;
+  readonly #oracle: Oracle;
+  readonly #visibleTimeoutMs: () => number;
+  readonly #sleep: (ms: number) => Promise<void>;
+  /** Readers of whole rows, one a region, for plain gets. */
+  readonly #readers = new WeakMap<Region, CachedReader>();
+
+  constructor(parts: {
+    readonly catalog: Catalog;
+    readonly readPoint: ReadPoint;
+    readonly oracle: Oracle;
+    readonly visibleTimeoutMs: () => number;
+    readonly sleep: (ms: number) => Promise<void>;
+  }) {
+    this.#catalog = parts.catalog;
+    this.#readPoint = parts.readPoint;
+    this.#oracle = parts.oracle;
+    this.clock = parts.oracle;
+    this.#visibleTimeoutMs = parts.visibleTimeoutMs;
+    this.#sleep = parts.sleep;
+  }
+
+  /** Throws NotInMemoryException; as-of reads that would have to wait throw SnapshotNotVisible. */
+  getSync(tableName: string, row: Uint8Array, options: ReadOptions | undefined): Result | null {
+    const table = this.#catalog.enabled(tableName);
+    const region = table.regionOf(row);
+    if (options === undefined) return this.#getWhole(table, region, row);
+    const spec = normalizeRead(options);
+    const moment = this.#momentSync(spec, options.asOf);
+    const reader = new PointReader(pointStores(table, region, spec), spec, null);
+    const state = reader.read(row, moment.high, moment.low, moment.nowMs);
+    reader.close();
+    if (state === WAIT) throw notInMemory(tableName);
+    return reader.result;
+  }
+
+  #getWhole(table: TableState, region: Region, row: Uint8Array): Result | null {
+    const cached = this.#readerOf(table, region);
+    const { reader } = cached;
+    const nowMs = this.#oracle.followedMs();
+    if (reader.read(row, this.#readPoint.high, this.#readPoint.low, nowMs) !== WAIT) {
+      return reader.result;
+    }
+    reader.abandon();
+    throw notInMemory(table.name);
+  }
+
+  #readerOf(table: TableState, region: Region): CachedReader {
+    const known = this.#readers.get(region);
+    if (known !== undefined && known.layoutVersion === region.layoutVersion && !known.busy) {
+      return known;
+    }
+    const made = {
+      reader: new PointReader(pointStores(table, region, READ_DEFAULT), READ_DEFAULT, null),
+      layoutVersion: region.layoutVersion,
+      busy: false,
+    };
+    if (known?.busy !== true) {
+      known?.reader.close();
+      this.#readers.set(region, made);
+    }
+    return made;
+  }
+
+  async get(
+    tableName: string,
+    row: Uint8Array,
+    options: ReadOptions | undefined,
+  ): Promise<Result | null> {
+    const table = this.#catalog.enabled(tableName);
+    const region = table.regionOf(row);
+    if (options === undefined) return this.#getWholeAsync(table, region, row);
+    const spec = normalizeRead(options);
+    const moment = await this.moment(spec, options.asOf);
+    const reader = new PointReader(pointStores(table, region, spec), spec, null);
+    try {
+      while (reader.read(row, moment.high, moment.low, moment.nowMs) === WAIT) await reader.load();
+      return reader.result;
+    } finally {
+      reader.close();
+    }
+  }
+
+  async #getWholeAsync(table: TableState, region: Region, row: Uint8Array): Promise<Result | null> {
+    const cached = this.#readerOf(table, region);
+    const { reader } = cached;
+    const { high, low } = this.#readPoint;
+    const nowMs = this.#oracle.followedMs();
+    if (reader.read(row, high, low, nowMs) !== WAIT) return reader.result;
+    // From here on the reader is in the middle of this row: others make their own.
+    cached.busy = true;
+    try {
+      do await reader.load();
+      while (reader.read(row, high, low, nowMs) === WAIT);
+      return reader.result;
+    } finally {
+      reader.abandon();
+      cached.busy = false;
+    }
+  }
+
+  /** What a read sees: the read point now, everything applied, or a moment asked for. Waits until that is visible. */
+  async moment(spec: ReadSpec, asOf: AsOf | undefined): Promise<ReadMoment> {
+    if (spec.asOf !== null && asOf instanceof Date) await this.#closeMillisecond(asOf.getTime());
+    if (spec.asOf !== null) await this.#becomeVisible(spec.asOf);
+    return this.#momentSync(spec, asOf);
+  }
+
+  #momentSync(spec: ReadSpec, asOf: AsOf | undefined): ReadMoment {
+    if (spec.readUncommitted) return { high: NEWEST, low: NEWEST, nowMs: this.clock.followedMs() };
+    if (spec.asOf === null) {
+      const nowMs = this.clock.followedMs();
+      return { high: this.#readPoint.high, low: this.#readPoint.low, nowMs };
+    }
+    const high = highOf(spec.asOf);
+    const low = lowOf(spec.asOf);
+    if (asOf instanceof Date) this.#oracle.followedMs();
+    else this.#checkPast(spec.asOf);
+    if (!this.#isVisible(high, low)) {
+      throw new SnapshotNotVisible(`commits at or below ${spec.asOf} are not yet visible`);
+    }
+    return { high, low, nowMs: Number(spec.asOf >> 18n) };
+  }
+
+  #checkPast(asOf: bigint): void {
+    this.#oracle.followedMs();
+    const cursor = this.#oracle.cursor();
+    if (asOf > cursor) {
+      throw new SnapshotInFuture(`${asOf} is above every stamp given so far (${cursor})`);
+    }
+  }
+
+  /** Every commit at or below the TSO has been applied and may be seen. */
+  #isVisible(high: number, low: number): boolean {
+    const { appliedHigh, appliedLow } = this.#readPoint;
+    return (
+      this.#readPoint.hasPassed(high, low) || this.#readPoint.hasPassed(appliedHigh, appliedLow)
+    );
+  }
+
+  async #closeMillisecond(ms: number): Promise<void> {
+    const nowMs = this.#oracle.followedMs();
+    if (ms > nowMs) {
+      throw new SnapshotInFuture(`${new Date(ms).toISOString()} is in the future`);
+    }
+    await this.#oracle.closeMillisecond(ms);
+  }
+
+  async #becomeVisible(asOf: bigint): Promise<void> {
+    const high = highOf(asOf);
+    const low = lowOf(asOf);
+    if (this.#isVisible(high, low)) return;
+    this.#checkPast(asOf);
+    const { appliedHigh, appliedLow } = this.#readPoint;
+    const timeoutMs = this.#visibleTimeoutMs();
+    const timedOut = this.#sleep(timeoutMs).then(() => false);
+    const passed = this.#readPoint.whenPassed(appliedHigh, appliedLow, true);
+    if (!(await Promise.race([passed, timedOut]))) {
+      throw new SnapshotNotVisible(
+        `commits at or below ${asOf} did not become visible within ${timeoutMs} ms`,
+      );
+    }
+  }
+
+  /** The rows of a scan that a region holds; null if none. */
+  openRegion(
+    table: TableState,
+    region: Region,
+    spec: ScanSpec,
+    moment: ReadMoment,
+  ): RegionScanner | null {
+    const cut = cutToRegion(spec, region);
+    if (cut === null) return null;
+    checkFamilies(table, cut);
+    return new RegionScanner({
+      stores: openStores(region.stores, cut, cut.reversed),
+      spec: cut,
+      readHigh: moment.high,
+      readLow: moment.low,
+      nowMs: moment.nowMs,
+      filter: null,
+    });
+  }
+
+  table(name: string): TableState {
+    return this.#catalog.enabled(name);
+  }
+
+  async count(tableName: string, options: ScanOptions | undefined): Promise<number> {
+    const spec = normalizeScan(options);
+    const moment = await this.moment(spec, options?.asOf);
+    const table = this.table(tableName);
+    const batch = new CellBatch();
+    let rows = 0;
+    for (const region of table.regions) {
+      const left = { ...spec, limit: spec.limit - rows };
+      const scanner = this.openRegion(table, region, left, moment);
+      if (scanner === null) continue;
+      try {
+        rows += await countRegion(scanner, batch, this.#sleep);
+      } finally {
+        scanner.close();
+      }
+    }
+    return rows;
+  }
+}
+
+async function countRegion(
+  scanner: RegionScanner,
+  batch: CellBatch,
+  sleep: (ms: number) => Promise<void>,
+): Promise<number> {
+  let rows = 0;
+  for (let step = 1; ; step++) {
+    const state = scanner.next(batch, COUNT_STEP);
+    for (let i = 0; i < batch.size; i++) if (!batch.result(i).partial) rows++;
+    batch.clear();
+    if (state === WAIT) await scanner.load();
+    else if (state === 0) return rows;
+    // A long count lets others have their turn.
+    else if (step % 8 === 0) await sleep(0);
+  }
+}
+
+const notInMemory = (table: string): NotInMemoryException =>
+  new NotInMemoryException(`the row of table ${table} is not wholly in memory: use get`);
+
+/** The stores that a get touches, in byte order of their families. Throws NoSuchColumnFamilyException. */
+function pointStores(table: TableState, region: Region, spec: ReadSpec): PointStore[] {
+  checkFamilies(table, spec);
+  const parts: PointStore[] = [];
+  for (const store of region.stores) {
+    const { settings } = store;
+    const selected = selectFamily(spec, settings.name);
+    if (selected === null) continue;
+    const { qualifiers, timeRange } = selected;
+    parts.push({ settings, sources: store.sources(), qualifiers, timeRange });
+  }
+  return parts;
+}
+
+function checkFamilies(table: TableState, spec: ReadSpec): void {
+  for (const { family } of spec.families ?? []) table.familyIndex(family);
+}
+
+/** The part of a scan's rows that lies in the region; null if none does. */
+function cutToRegion(spec: ScanSpec, region: Region): ScanSpec | null {
+  const from = compareBytes(spec.from, region.startKey) > 0 ? spec.from : region.startKey;
+  const to = lesserEnd(spec.to, region.endKey);
+  if (to.length > 0 && compareBytes(from, to) >= 0) return null;
+  return { ...spec, from, to };
+}
+
+/** The smaller of two exclusive ends, an empty one being none. */
+function lesserEnd(a: Uint8Array, b: Uint8Array): Uint8Array {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  return compareBytes(a, b) < 0 ? a : b;
+}
+
+/** The old value that a read-modify-write goes by. */
+export interface NewestCell {
+  /** A copy, the receiver's. */
+  readonly value: Uint8Array;
+  readonly tsHigh: number;
+  readonly tsLow: number;
+  /** Its own TTL; 0 for none. */
+  readonly ttlMs: number;
+}
+
+/** The newest applied and visible cell of a column, for read-modify-write: synced or not. */
+export function* newestCell(
+  context: RowContext,
+  column: ResolvedColumn,
+  timeRange: TimeRangeSpec,
+): Steps<NewestCell | null> {
+  const store = context.region.stores[column.familyIndex];
+  invariant(store !== undefined, 'a region has a store a family');
+  const reader = new NewestReader(store.settings, store.sources());
+  const nowMs = context.clock.followedMs();
+  const { row } = context;
+  try {
+    for (;;) {
+      const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
+      if (state === WAIT) yield reader.load();
+      else return state === END ? null : keptCell(reader.cell);
+    }
+  } finally {
+    reader.close();
+  }
+}
+
+function keptCell(cell: CellView): NewestCell {
+  const { block, valueAt, valueLength, timestampAt } = cell;
+  return {
+    value: Uint8Array.prototype.slice.call(block, valueAt, valueAt + valueLength),
+    tsHigh: u32(block, timestampAt),
+    tsLow: u32(block, timestampAt + 4),
+    ttlMs: ttlOf(cell),
+  };
+}
+
+function ttlOf(cell: CellView): number {
+  const { block, tagsAt, tagsLength } = cell;
+  for (let at = tagsAt; at < tagsAt + tagsLength; at += 2 + u16(block, at)) {
+    if (block[at + 2] === TAG_TTL) return u32(block, at + 3) * 0x100000000 + u32(block, at + 7);
+  }
+  return 0;
+}

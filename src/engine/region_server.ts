@@ -1,0 +1,396 @@
+/**
+ * The engine: one open store. Puts together the folder's lock, manifest, log, oracle, catalog and commit queue, recovers
+ * what a crash left, and closes in order. The API on top of it is in embedded_*.ts.
+ */
+import { IoException, StoreException, invariant, memoryEnv, realEnv } from '../io/index.ts';
+import type { Env, FolderLock } from '../io/index.ts';
+import { DataLayout, Manifest, ONLY, put } from '../manifest/index.ts';
+import { StoreClosedException } from '../model/index.ts';
+import type { StoreStatus } from '../model/index.ts';
+import { Oracle } from '../tso/index.ts';
+import type { OraclePersistence } from '../tso/index.ts';
+import { LogWriter, recoverLog } from '../wal/index.ts';
+import type { LogListener } from '../wal/index.ts';
+import { Catalog } from './catalog.ts';
+import { CommitQueue } from './commit_queue.ts';
+import type { CommitLog } from './commit_queue.ts';
+import { SILENT } from './logger.ts';
+import type { Logger } from './logger.ts';
+import { MemoryLog } from './memory_log.ts';
+import { Nonces } from './nonces.ts';
+import { settingsOf } from './options.ts';
+import type { OpenOptions, Settings } from './options.ts';
+import { ReadPoint, highOf, joinHalves, lowOf } from './read_point.ts';
+import { Reads } from './reads.ts';
+import { LogReplay } from './replay.ts';
+import { RowWriter } from './row_writer.ts';
+import { SchemaChanges } from './schema_changes.ts';
+
+/** What recovery found and did, for the banner and the logger. */
+export interface RecoverySummary {
+  readonly commits: number;
+  readonly cells: number;
+  readonly tookMs: number;
+  readonly cleanClose: boolean;
+  readonly notes: readonly string[];
+}
+
+interface Parts {
+  readonly env: Env;
+  readonly layout: DataLayout | null;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly lock: FolderLock | null;
+  readonly manifest: Manifest;
+  readonly readPoint: ReadPoint;
+  readonly oracle: Oracle;
+  readonly log: LogWriter | null;
+  readonly catalog: Catalog;
+  readonly nonces: Nonces;
+  readonly recovery: RecoverySummary;
+  readonly replayedBytes: number;
+}
+
+export class RegionServer {
+  readonly env: Env;
+  readonly layout: DataLayout | null;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly manifest: Manifest;
+  readonly readPoint: ReadPoint;
+  readonly oracle: Oracle;
+  /** Null for a store in memory. */
+  readonly log: LogWriter | null;
+  readonly catalog: Catalog;
+  readonly nonces: Nonces;
+  readonly queue: CommitQueue;
+  readonly rows: RowWriter;
+  readonly schema: SchemaChanges;
+  readonly reads: Reads;
+  readonly recovery: RecoverySummary;
+  readonly #lock: FolderLock | null;
+  /** Operations that `close` waits for. */
+  #running = 0;
+  #whenIdle: (() => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(parts: Parts) {
+    this.env = parts.env;
+    this.layout = parts.layout;
+    this.settings = parts.settings;
+    this.logger = parts.logger;
+    this.manifest = parts.manifest;
+    this.readPoint = parts.readPoint;
+    this.oracle = parts.oracle;
+    this.log = parts.log;
+    this.catalog = parts.catalog;
+    this.nonces = parts.nonces;
+    this.recovery = parts.recovery;
+    this.#lock = parts.lock;
+    const log: CommitLog = parts.log ?? new MemoryLog(parts.readPoint);
+    this.queue = new CommitQueue({
+      log,
+      clock: parts.oracle,
+      readPoint: parts.readPoint,
+      timers: parts.env.timers,
+      limits: {
+        serverBytes: parts.settings.memstoreBytes,
+        regionBytes: parts.settings.regionMemstoreBytes,
+        busyTimeoutMs: parts.settings.busyTimeoutMs,
+      },
+    });
+    this.queue.memstoreHeapBytes = parts.replayedBytes;
+    this.rows = new RowWriter(this.catalog, this.queue, this.readPoint);
+    this.reads = new Reads({
+      catalog: this.catalog,
+      readPoint: this.readPoint,
+      oracle: this.oracle,
+      visibleTimeoutMs: () => this.oracle.knobs.change_visible_timeout_ms,
+      sleep: (ms) => this.env.timers.sleep(ms),
+    });
+    this.schema = new SchemaChanges({
+      catalog: this.catalog,
+      manifest: this.manifest,
+      queue: this.queue,
+      clock: this.env.clock,
+    });
+  }
+
+  /** Why no writes are taken any more; null while they are. */
+  get fatal(): StoreException | null {
+    const stopped = this.queue.stopped;
+    return stopped instanceof StoreClosedException ? null : stopped;
+  }
+
+  /** The log has failed: reads go on at the last read point. */
+  logFailed(error: StoreException): void {
+    this.logger.error({ err: error }, 'the log failed: no more writes until the next open');
+    this.queue.stop(error);
+    this.readPoint.fail(error);
+  }
+
+  checkOpen(): void {
+    if (this.#closing !== null) throw new StoreClosedException('the store is closed');
+  }
+
+  /** Counts a running operation, so that `close` waits for it. */
+  async track<T>(operation: () => Promise<T>): Promise<T> {
+    this.checkOpen();
+    this.#running++;
+    try {
+      return await operation();
+    } finally {
+      this.#running--;
+      if (this.#running === 0) this.#whenIdle?.();
+    }
+  }
+
+  async tso(): Promise<bigint> {
+    this.checkOpen();
+    const { first } = await this.oracle.allocate(1);
+    return first;
+  }
+
+  async sync(): Promise<void> {
+    this.checkOpen();
+    await this.log?.sync();
+  }
+
+  async setAddress(address: string): Promise<void> {
+    await this.#lock?.setAddress(address);
+  }
+
+  status(): StoreStatus {
+    let regions = 0;
+    let cells = 0;
+    let bytes = 0;
+    for (const table of this.catalog.tables()) {
+      regions += table.regions.length;
+      for (const region of table.regions) {
+        cells += region.memstoreCells;
+        for (const store of region.stores) bytes += store.memstore.cellBytes;
+      }
+    }
+    const { readPoint, queue, log } = this;
+    return {
+      data: this.layout?.dir ?? null,
+      durability: this.settings.durability,
+      readPoint: joinHalves(readPoint.high, readPoint.low),
+      durablePoint: joinHalves(readPoint.durableHigh, readPoint.durableLow),
+      tables: this.catalog.tableCount,
+      regions,
+      memstoreCells: cells,
+      memstoreBytes: bytes,
+      memstoreHeapBytes: queue.memstoreHeapBytes,
+      memstoreLimitBytes: this.settings.memstoreBytes,
+      logBytes: log?.bytes ?? 0,
+      fatal: this.fatal?.message ?? null,
+      counters: {
+        commits: queue.commits,
+        log_records: log?.metrics.records ?? 0,
+        log_bytes: log?.metrics.bytes ?? 0,
+        log_batches: log?.metrics.batches ?? 0,
+        log_syncs: log?.metrics.syncs ?? 0,
+        nonces: this.nonces.size,
+      },
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#running > 0) {
+      await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    }
+    await this.schema.settled();
+    const failure = this.fatal;
+    this.queue.stop(new StoreClosedException('the store is closed'));
+    try {
+      if (failure === null) {
+        await this.log?.sync();
+        await this.oracle.close();
+        await this.log?.close();
+      }
+    } finally {
+      await this.manifest.close();
+      await this.env.executor.close();
+      await this.#lock?.release();
+    }
+  }
+}
+
+/**
+ * Opens the store in `dir`, making it if the folder is empty or absent, or a store in memory without one. Throws
+ * FolderLockedException, CorruptionException, NewerVersionException, FileNotFoundException (`mustExist`), IoException,
+ * IllegalArgumentException.
+ */
+export async function openServer(
+  dir: string | undefined,
+  options: OpenOptions = {},
+): Promise<RegionServer> {
+  const settings = settingsOf(options);
+  const logger = options.logger ?? SILENT;
+  if (dir === undefined) return openInMemory(options.env ?? memoryEnv(), settings, logger);
+  const env = options.env ?? realEnv();
+  await prepareFolder(env, dir, settings.mustExist);
+  const lock = await env.fs.lockFolder(dir, { address: settings.address });
+  try {
+    return await openFolder(env, dir, settings, logger, lock);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+}
+
+async function openInMemory(env: Env, settings: Settings, logger: Logger): Promise<RegionServer> {
+  const manifest = Manifest.inMemory(env);
+  const oracle = await Oracle.open({
+    env,
+    persistence: persistenceOf(manifest),
+    lastTso: 0n,
+    cleanClose: true,
+    knobs: settings.oracle,
+  });
+  const readPoint = new ReadPoint();
+  readPoint.start(oracle.high, oracle.low);
+  const recovery = { commits: 0, cells: 0, tookMs: 0, cleanClose: true, notes: [] };
+  return new RegionServer({
+    env,
+    layout: null,
+    settings,
+    logger,
+    lock: null,
+    manifest,
+    readPoint,
+    oracle,
+    log: null,
+    catalog: new Catalog(),
+    nonces: new Nonces(env.clock),
+    recovery,
+    replayedBytes: 0,
+  });
+}
+
+/** Makes the folder, durably, unless it must be there already. */
+async function prepareFolder(env: Env, dir: string, mustExist: boolean): Promise<void> {
+  const stat = await env.fs.stat(dir);
+  if (stat !== null && !stat.isDirectory) {
+    throw new IoException(`${dir} is a file, not a data folder`, dir);
+  }
+  if (mustExist) {
+    const { manifest } = new DataLayout(dir);
+    if ((await env.fs.stat(manifest)) === null) {
+      throw new IoException(`${dir} holds no store`, dir);
+    }
+  } else if (stat === null) {
+    await env.fs.ensureFolder(dir);
+    const parent = dir.replace(/[/\\]+$/, '').replace(/[/\\][^/\\]*$/, '');
+    if (parent !== '' && parent !== dir) await env.fs.syncFolder(parent);
+  }
+}
+
+async function openFolder(
+  env: Env,
+  dir: string,
+  settings: Settings,
+  logger: Logger,
+  lock: FolderLock,
+): Promise<RegionServer> {
+  const startMs = env.clock.monotonicMs();
+  const layout = new DataLayout(dir);
+  const manifest = await Manifest.open(env, dir);
+  await env.fs.remove(layout.tmp);
+  const catalog = new Catalog();
+  catalog.load(manifest);
+  const nonces = new Nonces(env.clock);
+  const replay = new LogReplay(catalog, manifest, nonces);
+  const logOptions = {
+    segmentBytes: settings.logSegmentBytes,
+    asyncSyncMs: settings.asyncSyncMs,
+    blockingSync: settings.blockingSync,
+    storeId: Buffer.from(manifest.store.storeId, 'hex'),
+    archiveDir: layout.archivedWal,
+  };
+  const recovered = await recoverLog(
+    env,
+    layout.wal,
+    { ...logOptions, salvage: settings.salvage },
+    (record) => replay.record(record),
+  );
+  const readPoint = new ReadPoint();
+  const server: { current: RegionServer | null } = { current: null };
+  const listener: LogListener = {
+    advanced: (readHigh, readLow, durableHigh, durableLow) =>
+      readPoint.advanced(readHigh, readLow, durableHigh, durableLow),
+    failed: (error) => {
+      invariant(server.current !== null, 'a log fails only in use');
+      server.current.logFailed(error);
+    },
+  };
+  const lastTso = lastStamp(manifest, joinHalves(recovered.lastHigh, recovered.lastLow));
+  const oracle = await Oracle.open({
+    env,
+    persistence: persistenceOf(manifest),
+    lastTso,
+    cleanClose: recovered.cleanEnd,
+    knobs: settings.oracle,
+  });
+  readPoint.start(highOf(lastTso), lowOf(lastTso));
+  const log = new LogWriter(env, layout.wal, logOptions, recovered, listener);
+  const recovery: RecoverySummary = {
+    commits: replay.commits,
+    cells: replay.cells,
+    tookMs: env.clock.monotonicMs() - startMs,
+    cleanClose: recovered.cleanEnd,
+    notes: recovered.notes,
+  };
+  for (const note of recovery.notes) logger.warn({ data: dir }, note);
+  server.current = new RegionServer({
+    env,
+    layout,
+    settings,
+    logger,
+    lock,
+    manifest,
+    readPoint,
+    oracle,
+    log,
+    catalog,
+    nonces,
+    recovery,
+    replayedBytes: replay.heapBytes,
+  });
+  return server.current;
+}
+
+/** The greatest TSO in log and manifest. */
+function lastStamp(manifest: Manifest, logged: bigint): bigint {
+  let last = logged;
+  const raise = (tso: bigint | null): void => {
+    if (tso !== null && tso > last) last = tso;
+  };
+  for (const table of manifest.all('table')) {
+    raise(table.droppedTso);
+    for (const version of table.schemas) raise(version.tso);
+  }
+  for (const region of manifest.all('region')) raise(region.removedTso);
+  for (const file of manifest.all('file')) {
+    raise(file.addedTso);
+    raise(file.removedTso);
+    raise(file.maxWriteNumber);
+  }
+  for (const namespace of manifest.all('namespace')) raise(namespace.createdTso);
+  for (const dropped of manifest.all('droppedId')) raise(dropped.tso);
+  return last;
+}
+
+/** The oracle keeps its record in the manifest. */
+function persistenceOf(manifest: Manifest): OraclePersistence {
+  return {
+    load: () => manifest.get('oracle', ONLY) ?? null,
+    save: (record) => manifest.commit([put('oracle', record)]),
+  };
+}

@@ -1,0 +1,336 @@
+/**
+ * Operations that read the row before they write it: increment, append, deletes of "the newest version", row mutations,
+ * and conditions. Each runs under the row's lock and reads the newest applied state, synced or not; its answer waits for
+ * the read point (row_writer.ts). Rules: protocol/semantics.md sections 8, 9 and 11.
+ */
+import {
+  TYPE_PUT,
+  compareBytes,
+  compareRanges,
+  equalBytes,
+  putU32,
+  putU64,
+  u16,
+  u32,
+  u64,
+} from '../cell/index.ts';
+import {
+  DoNotRetryIOException,
+  IllegalArgumentException,
+  PACKED_CELL_HEADER,
+  Result,
+  checkOptionNames,
+  toRow,
+  toTimeRange,
+  toValueBytes,
+} from '../model/index.ts';
+import type {
+  Bytes,
+  CompareOperator,
+  Condition,
+  IncrementOptions,
+  Mutation,
+  MutationResult,
+  TimeRangeSpec,
+  Value,
+} from '../model/index.ts';
+import type { MutationBuffer, Region } from '../region/index.ts';
+import {
+  CellEncoder,
+  encodeDelete,
+  encodePut,
+  needsNewest,
+  toCellTimestamp,
+  toTtlMs,
+} from './encode.ts';
+import { newestCell } from './reads.ts';
+import type { NewestCell, ReadClock } from './reads.ts';
+import type { Prepared, Steps } from './row_writer.ts';
+import type { ResolvedColumn, TableState } from './table_state.ts';
+
+const OPERATION_OPTIONS: ReadonlySet<string> = new Set([
+  'ts',
+  'ttl',
+  'durability',
+  'nonce',
+  'returnResults',
+  'timeRange',
+]);
+
+/** What the mutations of one row are made with. */
+export interface RowContext {
+  readonly table: TableState;
+  readonly region: Region;
+  readonly row: Uint8Array;
+  readonly buffer: MutationBuffer;
+  readonly encoder: CellEncoder;
+  readonly clock: ReadClock;
+  /** Newest timestamp read by a condition: LATEST cells are not stamped below it. */
+  floorHigh: number;
+  floorLow: number;
+  /** Columns whose new cells the caller gets. */
+  readonly returned: ResolvedColumn[];
+}
+
+/** The row that a mutation names. Throws IllegalArgumentException. */
+export function rowOf(mutation: Mutation): Uint8Array {
+  if (typeof mutation !== 'object' || mutation === null) {
+    throw new IllegalArgumentException(
+      'a mutation is an object with put, delete, increment or append',
+    );
+  }
+  if ('put' in mutation) return toRow(mutation.put);
+  if ('delete' in mutation) return toRow(mutation.delete);
+  if ('increment' in mutation) return toRow(mutation.increment);
+  if ('append' in mutation) return toRow(mutation.append);
+  throw new IllegalArgumentException('a mutation needs one of put, delete, increment, append');
+}
+
+/** Whether the mutation has to read the row. */
+export function readsRow(mutation: Mutation): boolean {
+  return (
+    'increment' in mutation ||
+    'append' in mutation ||
+    ('delete' in mutation && needsNewest(mutation.spec))
+  );
+}
+
+/** Adds the cells of one mutation. True when its keys are distinct. */
+export function* prepareMutation(context: RowContext, mutation: Mutation): Steps<boolean> {
+  const { buffer, encoder, table, row } = context;
+  encoder.floor(context.floorHigh, context.floorLow);
+  if ('put' in mutation) {
+    const before = buffer.count;
+    const distinct = encodePut(encoder, buffer, table, row, mutation.values, mutation.options);
+    return distinct && before === 0;
+  }
+  if ('delete' in mutation) {
+    const newest = yield* newestVersions(context, mutation.spec);
+    encodeDelete(
+      encoder,
+      buffer,
+      table,
+      row,
+      mutation.spec,
+      (column) => newest.get(column) ?? null,
+    );
+    return false;
+  }
+  if ('increment' in mutation) yield* prepareIncrement(context, mutation.amounts, mutation.options);
+  else yield* prepareAppend(context, mutation.values, mutation.options);
+  return buffer.count <= 1;
+}
+
+type DeleteMutation = Extract<Mutation, { readonly delete: Bytes }>;
+
+function* newestVersions(
+  context: RowContext,
+  spec: DeleteMutation['spec'],
+): Steps<Map<ResolvedColumn, bigint>> {
+  const newest = new Map<ResolvedColumn, bigint>();
+  if (!needsNewest(spec)) return newest;
+  for (const name of spec?.versions ?? []) {
+    const column = context.table.column(name);
+    const cell = yield* newestCell(context, column, toTimeRange(undefined, 'timeRange'));
+    if (cell !== null) newest.set(column, (BigInt(cell.tsHigh) << 32n) | BigInt(cell.tsLow));
+  }
+  return newest;
+}
+
+function* prepareIncrement(
+  context: RowContext,
+  amounts: Readonly<Record<string, bigint | number>>,
+  options: IncrementOptions | undefined,
+): Steps<void> {
+  yield* prepareColumns(context, Object.entries(amounts), options, 'increment', (old, amount) => {
+    const by = toAmount(amount);
+    if (old !== null && old.length !== 8) {
+      throw new DoNotRetryIOException(`Field is not a long, it's ${old.length} bytes wide`);
+    }
+    const value = Buffer.allocUnsafe(8);
+    putU64(value, 0, BigInt.asUintN(64, (old === null ? 0n : u64(old, 0)) + by));
+    return value;
+  });
+}
+
+function* prepareAppend(
+  context: RowContext,
+  values: Readonly<Record<string, Value>>,
+  options: IncrementOptions | undefined,
+): Steps<void> {
+  yield* prepareColumns(context, Object.entries(values), options, 'append', (old, added) => {
+    const bytes = toValueBytes(added);
+    return old === null ? bytes : Buffer.concat([old, bytes]);
+  });
+}
+
+/** Reads each column's newest cell and writes the value that `change` makes of it. */
+function* prepareColumns<V>(
+  context: RowContext,
+  columns: readonly (readonly [string, V])[],
+  options: IncrementOptions | undefined,
+  operation: string,
+  change: (old: Uint8Array | null, by: V) => Uint8Array,
+): Steps<void> {
+  if (options !== undefined) checkOptionNames(options, OPERATION_OPTIONS, operation);
+  if (columns.length === 0) throw new IllegalArgumentException(`No columns to ${operation}`);
+  const { buffer, encoder, row } = context;
+  const timeRange: TimeRangeSpec = toTimeRange(options?.timeRange, 'timeRange');
+  const ts = toCellTimestamp(options?.ts);
+  const ttlMs = toTtlMs(options?.ttl);
+  for (const [name, by] of columns) {
+    const column = context.table.column(name);
+    const old = yield* newestCell(context, column, timeRange);
+    const value = change(old === null ? null : old.value, by);
+    encoder.begin(row, ts, ttlMs > 0 ? ttlMs : (old?.ttlMs ?? 0));
+    setFloor(context, old);
+    encoder.add(buffer, column, TYPE_PUT, value);
+    if (options?.returnResults !== false) context.returned.push(column);
+  }
+}
+
+function setFloor(context: RowContext, old: NewestCell | null): void {
+  if (old === null) context.encoder.floor(context.floorHigh, context.floorLow);
+  else context.encoder.floor(old.tsHigh, old.tsLow);
+}
+
+function toAmount(amount: bigint | number): bigint {
+  const valid =
+    typeof amount === 'bigint'
+      ? BigInt.asIntN(64, amount) === amount
+      : Number.isSafeInteger(amount);
+  if (!valid) {
+    throw new IllegalArgumentException(
+      `an amount is a 64-bit bigint or a safe integer, not ${String(amount)}`,
+    );
+  }
+  return BigInt(amount);
+}
+
+/** Prepares mutations of one row as one commit. */
+export function* prepareRow(
+  context: RowContext,
+  mutations: readonly Mutation[],
+): Steps<Prepared<MutationResult>> {
+  let distinct = true;
+  for (const mutation of mutations) {
+    if (!equalBytes(rowOf(mutation), context.row)) {
+      throw new DoNotRetryIOException('The row in the mutation does not match the row of the call');
+    }
+    if (!(yield* prepareMutation(context, mutation))) distinct = false;
+  }
+  return {
+    writes: true,
+    distinct: distinct && mutations.length === 1,
+    answer: (high, low) => ({
+      tso: (BigInt(high) << 32n) | BigInt(low),
+      result: resultOf(context, high, low),
+    }),
+  };
+}
+
+/** The new cells of the returned columns, out of the commit's buffer; null when none are wanted. */
+function resultOf(context: RowContext, high: number, low: number): Result | null {
+  const { buffer, returned } = context;
+  if (returned.length === 0) return null;
+  const indexes = [...new Set(returned.map((column) => indexOfPut(buffer, column)))];
+  indexes.sort((a, b) => compareCellKeys(buffer, a, b));
+  let size = 0;
+  for (const index of indexes) size += PACKED_CELL_HEADER + buffer.length[index]!;
+  const packed = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const index of indexes) {
+    const length = buffer.length[index]!;
+    putU32(packed, at, length);
+    putU32(packed, at + 4, high);
+    putU32(packed, at + 8, low);
+    const from = buffer.at[index]!;
+    packed.set(buffer.buf.subarray(from, from + length), at + PACKED_CELL_HEADER);
+    at += PACKED_CELL_HEADER + length;
+  }
+  return new Result(packed, 0, size, indexes.length, false);
+}
+
+/** Index of the last put of this column in the commit. */
+function indexOfPut(buffer: MutationBuffer, column: ResolvedColumn): number {
+  const { buf } = buffer;
+  const { qualifier } = column;
+  for (let i = buffer.count - 1; i >= 0; i--) {
+    if (buffer.family[i] !== column.familyIndex) continue;
+    const at = buffer.at[i]!;
+    const keyEnd = at + 8 + u32(buf, at);
+    const qualifierAt = at + 11 + u16(buf, at + 8) + column.familyBytes.length;
+    const length = keyEnd - 9 - qualifierAt;
+    const same = compareRanges(buf, qualifierAt, length, qualifier, 0, qualifier.length) === 0;
+    if (same && buf[keyEnd - 1] === TYPE_PUT) return i;
+  }
+  throw new IllegalArgumentException('a returned column was written');
+}
+
+function compareCellKeys(buffer: MutationBuffer, a: number, b: number): number {
+  const { buf } = buffer;
+  const aAt = buffer.at[a]!;
+  const bAt = buffer.at[b]!;
+  const byFamily = buffer.family[a]! - buffer.family[b]!;
+  return byFamily || compareRanges(buf, aAt + 8, u32(buf, aAt), buf, bAt + 8, u32(buf, bAt));
+}
+
+const OPERATORS: ReadonlySet<string> = new Set([
+  'LESS',
+  'LESS_OR_EQUAL',
+  'EQUAL',
+  'NOT_EQUAL',
+  'GREATER_OR_EQUAL',
+  'GREATER',
+  'NO_OP',
+]);
+const CONDITION_MEMBERS: ReadonlySet<string> = new Set([
+  'column',
+  'operator',
+  'value',
+  'timeRange',
+]);
+
+/** Evaluates a condition on the row, and keeps the timestamp it saw as the floor of what is written then. */
+export function* checkCondition(context: RowContext, condition: Condition): Steps<boolean> {
+  checkOptionNames(condition, CONDITION_MEMBERS, 'a condition');
+  const operator = condition.operator ?? 'EQUAL';
+  if (!OPERATORS.has(operator)) {
+    throw new IllegalArgumentException(`operator '${String(operator)}' is unknown`);
+  }
+  const column = context.table.column(condition.column);
+  const range = toTimeRange(condition.timeRange, 'timeRange');
+  const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);
+  const cell = yield* newestCell(context, column, range);
+  if (cell !== null) {
+    context.floorHigh = cell.tsHigh;
+    context.floorLow = cell.tsLow;
+  }
+  return holds(operator, wanted, cell === null ? null : cell.value);
+}
+
+/** HBase: HRegion#checkAndMutateInternal. "value OP stored"; no value asks whether the column is absent or empty. */
+function holds(operator: CompareOperator, wanted: Uint8Array, stored: Uint8Array | null): boolean {
+  if (wanted.length === 0) {
+    const isAbsent = stored === null || stored.length === 0;
+    return isAbsent === (operator !== 'NOT_EQUAL');
+  }
+  if (stored === null) return false;
+  const order = compareBytes(wanted, stored);
+  switch (operator) {
+    case 'LESS':
+      return order < 0;
+    case 'LESS_OR_EQUAL':
+      return order <= 0;
+    case 'EQUAL':
+      return order === 0;
+    case 'NOT_EQUAL':
+      return order !== 0;
+    case 'GREATER_OR_EQUAL':
+      return order >= 0;
+    case 'GREATER':
+      return order > 0;
+    case 'NO_OP':
+      throw new DoNotRetryIOException('Unknown Compare op NO_OP');
+  }
+}

@@ -1,0 +1,318 @@
+/**
+ * Runs the operations that write one row: finds the table and region as they are at that moment, takes the row's lock
+ * where it has to, asks the commit queue for admission, commits, and answers when the read point has passed.
+ *
+ * The common case never waits: it runs from call to commit in one synchronous step and costs one promise, the caller's.
+ * An operation that has to read first is a generator that yields what it has to wait for; while it waits it holds the
+ * row exclusively, and frees it when its commit is applied, not when it is on the disk.
+ */
+import type { CommitOptions, CommitQueue } from './commit_queue.ts';
+import type { Catalog } from './catalog.ts';
+import type { ReadPoint } from './read_point.ts';
+import { compareBytes, equalBytes } from '../cell/index.ts';
+import { MutationBuffer, POOLED_SIZE_MAX } from '../region/index.ts';
+import type { Region } from '../region/index.ts';
+import type { TableState } from './table_state.ts';
+
+/** What an operation found out before its commit: whether it writes, and what to answer. */
+export interface Prepared<T> {
+  readonly writes: boolean;
+  /** No two cells have the same key (see MutationBuffer.settle). */
+  readonly distinct: boolean;
+  /** The answer for the commit's TSO in halves; 0, 0 when nothing was written. Called right after the commit. */
+  readonly answer: (high: number, low: number) => T;
+}
+
+/** An operation in steps: yields whenever it must wait, e.g. for a block. */
+export type Steps<T> = Generator<Promise<void>, T, void>;
+
+export interface RowOperation<T> {
+  readonly row: Uint8Array;
+  prepare(table: TableState, region: Region, mutation: MutationBuffer): Steps<Prepared<T>>;
+  options(table: TableState, mutation: MutationBuffer): CommitOptions;
+}
+
+const POOL_MAX = 64;
+
+export class RowWriter {
+  readonly #catalog: Catalog;
+  readonly #queue: CommitQueue;
+  readonly #readPoint: ReadPoint;
+  readonly #pool: MutationBuffer[] = [];
+
+  constructor(catalog: Catalog, queue: CommitQueue, readPoint: ReadPoint) {
+    this.#catalog = catalog;
+    this.#queue = queue;
+    this.#readPoint = readPoint;
+  }
+
+  /** An empty buffer; give it back with `release`. */
+  take(): MutationBuffer {
+    return this.#pool.pop() ?? new MutationBuffer();
+  }
+
+  release(mutation: MutationBuffer): void {
+    mutation.clear();
+    if (this.#pool.length < POOL_MAX && mutation.buf.length <= POOLED_SIZE_MAX) {
+      this.#pool.push(mutation);
+    }
+  }
+
+  /**
+   * A blind write, synchronous up to the commit if nothing is in its way; `encode` fills the buffer and says whether its
+   * keys are distinct. It may be called again if the write has to wait.
+   */
+  write(
+    tableName: string,
+    row: Uint8Array,
+    encode: (mutation: MutationBuffer, table: TableState) => boolean,
+    optionsOf: (table: TableState, mutation: MutationBuffer) => CommitOptions,
+  ): Promise<bigint> {
+    const table = this.#catalog.writable(tableName);
+    if (table.gate === null) {
+      const region = table.regionOf(row);
+      if (region.locks.isFree(row)) {
+        const mutation = this.take();
+        try {
+          const distinct = encode(mutation, table);
+          if (this.#queue.admit(region, mutation) === null) {
+            this.#queue.commit(table, region, mutation, optionsOf(table, mutation), distinct);
+            return this.#readPoint.whenCommitted(
+              this.#readPoint.appliedHigh,
+              this.#readPoint.appliedLow,
+            );
+          }
+        } finally {
+          this.release(mutation);
+        }
+      }
+    }
+    return this.#locked(tableName, {
+      row,
+      *prepare(now, _region, mutation) {
+        const distinct = encode(mutation, now);
+        return { writes: true, distinct, answer: joinHalvesOf };
+      },
+      options: optionsOf,
+    });
+  }
+
+  /**
+   * Blind writes of several rows of one region as one commit, under the locks of all of them, taken in key order.
+   * `encode` throws for rows outside the region.
+   */
+  async writeRows(
+    tableName: string,
+    rows: readonly Uint8Array[],
+    encode: (mutation: MutationBuffer, table: TableState, region: Region) => void,
+    optionsOf: (table: TableState, mutation: MutationBuffer) => CommitOptions,
+  ): Promise<bigint> {
+    const distinct = distinctRows(rows);
+    for (;;) {
+      const table = this.#catalog.writable(tableName);
+      if (table.gate !== null) {
+        await table.gate;
+        continue;
+      }
+      const { version } = table;
+      const region = table.regionOf(rows[0]!);
+      const mutation = this.take();
+      let held = 0;
+      try {
+        encode(mutation, table, region);
+        for (const row of distinct) {
+          if (!region.locks.tryAcquire(row)) await region.locks.acquire(row);
+          held++;
+        }
+        const prepared = { writes: true };
+        for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
+          await wait;
+          wait = this.#obstacle(table, region, mutation, prepared);
+        }
+        if (isCurrent(table, version, region)) {
+          this.#queue.commit(table, region, mutation, optionsOf(table, mutation), false);
+          const { appliedHigh, appliedLow } = this.#readPoint;
+          return this.#readPoint.whenCommitted(appliedHigh, appliedLow);
+        }
+      } finally {
+        for (let i = 0; i < held; i++) region.locks.release(distinct[i]!);
+        this.release(mutation);
+      }
+    }
+  }
+
+  /** A read-modify-write. */
+  run<T>(tableName: string, operation: RowOperation<T>): Promise<T> {
+    const table = this.#catalog.writable(tableName);
+    if (table.gate !== null) return this.#locked(tableName, operation);
+    const region = table.regionOf(operation.row);
+    if (!region.locks.isFree(operation.row)) return this.#locked(tableName, operation);
+    const mutation = this.take();
+    let keep = false;
+    try {
+      const steps = operation.prepare(table, region, mutation);
+      const step = this.#step(steps);
+      if (step instanceof Failure) return this.#failedOnData(step.error);
+      if (step.done === true) {
+        const prepared = step.value;
+        if (!prepared.writes || this.#queue.admit(region, mutation) === null) {
+          return this.#finish(table, region, mutation, operation, prepared);
+        }
+        return this.#locked(tableName, operation);
+      }
+      // Nobody held the row when this turn began, so the lock is free.
+      region.locks.tryAcquire(operation.row);
+      keep = true;
+      return this.#resume({
+        tableName,
+        table,
+        region,
+        mutation,
+        operation,
+        steps,
+        wait: step.value,
+      });
+    } finally {
+      if (!keep) this.release(mutation);
+    }
+  }
+
+  #step<T>(steps: Steps<Prepared<T>>): IteratorResult<Promise<void>, Prepared<T>> | Failure {
+    try {
+      return steps.next();
+    } catch (error) {
+      return new Failure(error);
+    }
+  }
+
+  /** An error that depended on data is an answer, too: it waits until what it read is visible to everyone. */
+  async #failedOnData(error: unknown): Promise<never> {
+    await this.#readPoint.whenAllApplied();
+    throw error;
+  }
+
+  #finish<T>(
+    table: TableState,
+    region: Region,
+    mutation: MutationBuffer,
+    operation: RowOperation<T>,
+    prepared: Prepared<T>,
+  ): Promise<T> {
+    const readPoint = this.#readPoint;
+    if (!prepared.writes) {
+      return readPoint.whenPassed(
+        readPoint.appliedHigh,
+        readPoint.appliedLow,
+        prepared.answer(0, 0),
+      );
+    }
+    const options = operation.options(table, mutation);
+    this.#queue.commit(table, region, mutation, options, prepared.distinct);
+    const { appliedHigh, appliedLow } = readPoint;
+    return readPoint.whenPassed(appliedHigh, appliedLow, prepared.answer(appliedHigh, appliedLow));
+  }
+
+  /** Goes on with an operation that waits for the disk and whose row lock is held. */
+  async #resume<T>(state: {
+    readonly tableName: string;
+    readonly table: TableState;
+    readonly region: Region;
+    readonly mutation: MutationBuffer;
+    readonly operation: RowOperation<T>;
+    readonly steps: Steps<Prepared<T>>;
+    readonly wait: Promise<void>;
+  }): Promise<T> {
+    const { tableName, table, region, mutation, operation, steps } = state;
+    const { version } = table;
+    let answer: Promise<T> | null = null;
+    try {
+      await state.wait;
+      const prepared = await drive(steps);
+      for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
+        await wait;
+        wait = this.#obstacle(table, region, mutation, prepared);
+      }
+      if (isCurrent(table, version, region)) {
+        answer = this.#finish(table, region, mutation, operation, prepared);
+      }
+    } catch (error) {
+      answer = this.#failedOnData(error);
+    } finally {
+      region.locks.release(operation.row);
+      this.release(mutation);
+    }
+    return answer ?? this.#locked(tableName, operation);
+  }
+
+  /** What keeps a prepared operation from its commit now; null: nothing, commit in this turn. */
+  #obstacle(
+    table: TableState,
+    region: Region,
+    mutation: MutationBuffer,
+    prepared: { readonly writes: boolean },
+  ): Promise<void> | null {
+    if (!prepared.writes) return null;
+    return table.gate ?? this.#queue.admit(region, mutation);
+  }
+
+  /** The general way: waits for the table, then for the row, then runs. Starts over if the table changed meanwhile. */
+  async #locked<T>(tableName: string, operation: RowOperation<T>): Promise<T> {
+    for (;;) {
+      const table = this.#catalog.writable(tableName);
+      if (table.gate !== null) {
+        await table.gate;
+        continue;
+      }
+      const { version } = table;
+      const region = table.regionOf(operation.row);
+      await region.locks.acquire(operation.row);
+      const mutation = this.take();
+      let answer: Promise<T> | null = null;
+      try {
+        if (isCurrent(table, version, region)) {
+          const prepared = await drive(operation.prepare(table, region, mutation));
+          for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
+            await wait;
+            wait = this.#obstacle(table, region, mutation, prepared);
+          }
+          if (isCurrent(table, version, region)) {
+            answer = this.#finish(table, region, mutation, operation, prepared);
+          }
+        }
+      } catch (error) {
+        answer = this.#failedOnData(error);
+      } finally {
+        region.locks.release(operation.row);
+        this.release(mutation);
+      }
+      if (answer !== null) return answer;
+    }
+  }
+}
+
+/** Each row once, in key order. */
+function distinctRows(rows: readonly Uint8Array[]): Uint8Array[] {
+  const sorted = [...rows].sort(compareBytes);
+  return sorted.filter((row, i) => i === 0 || !equalBytes(row, sorted[i - 1]!));
+}
+
+class Failure {
+  readonly error: unknown;
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+const joinHalvesOf = (high: number, low: number): bigint => (BigInt(high) << 32n) | BigInt(low);
+
+const isCurrent = (table: TableState, version: number, region: Region): boolean =>
+  !table.replaced && table.enabled && table.version === version && table.regions.includes(region);
+
+async function drive<T>(steps: Steps<T>): Promise<T> {
+  let step = steps.next();
+  while (step.done !== true) {
+    await step.value;
+    step = steps.next();
+  }
+  return step.value;
+}

@@ -1,0 +1,355 @@
+/**
+ * Changes of namespaces, tables and families. Each is a commit: it takes a TSO in the queue, the read point stays below
+ * it until its manifest record is on the disk, and only then is the catalog changed. While a table changes, operations on
+ * it wait at its gate, so nothing is written for a descriptor that may not come to be.
+ *
+ * The manifest is the truth. The control record in the log only gives the change its place among the commits; one whose
+ * manifest record is missing after a crash did not happen and was never acknowledged.
+ */
+import type { Clock } from '../io/index.ts';
+import { encodedRegionName, put, remove } from '../manifest/index.ts';
+import type { Edit, Manifest, RegionRecord, TableRecord } from '../manifest/index.ts';
+import {
+  ConstraintException,
+  NamespaceExistException,
+  NamespaceNotFoundException,
+  TableExistsException,
+  TableNotDisabledException,
+  TableNotEnabledException,
+  TableNotFoundException,
+  alterSchema,
+  checkNamespaceName,
+  parseTable,
+  parseTableName,
+  splitKeysOf,
+  tableSettings,
+  withFamily,
+  withModifiedFamily,
+  withoutFamily,
+} from '../model/index.ts';
+import type { FamilySpec, TableSchema, TableSpec } from '../model/index.ts';
+import { Store } from '../region/index.ts';
+import { familiesOf, openTable } from './catalog.ts';
+import type { Catalog } from './catalog.ts';
+import type { CommitQueue, ControlStamp } from './commit_queue.ts';
+import { joinHalves } from './read_point.ts';
+import type { TableState } from './table_state.ts';
+
+const RESERVED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'hbase']);
+
+export interface ChangeParts {
+  readonly catalog: Catalog;
+  readonly manifest: Manifest;
+  readonly queue: CommitQueue;
+  readonly clock: Clock;
+}
+
+interface Plan {
+  readonly edits: readonly Edit[];
+  /** Changes the catalog once the edits are on the disk. Cannot fail. */
+  readonly apply: () => void;
+}
+
+export class SchemaChanges {
+  readonly #parts: ChangeParts;
+  /** Changes run one after the other. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ChangeParts) {
+    this.#parts = parts;
+  }
+
+  /** Waits for the changes under way. */
+  async settled(): Promise<void> {
+    await this.#last;
+  }
+
+  /** Runs `change` when those before it are done, so that its checks see the catalog as they left it. */
+  #inOrder(change: () => Promise<void>): Promise<void> {
+    const done = this.#last.then(change);
+    // The caller of a failed change hears of it; the next one must run all the same.
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  /** Makes one change as a commit, with the table (if any) behind its gate. */
+  async #change(
+    what: string,
+    table: TableState | null,
+    plan: (tso: bigint) => Plan,
+  ): Promise<void> {
+    let open: () => void = () => undefined;
+    if (table !== null) table.gate = new Promise((resolve) => (open = resolve));
+    try {
+      const stamp = await this.#stamp(what);
+      try {
+        const { edits, apply } = plan(joinHalves(stamp.high, stamp.low));
+        await this.#parts.manifest.commit(edits, { applied: apply });
+      } finally {
+        stamp.done();
+      }
+    } finally {
+      if (table !== null) table.gate = null;
+      open();
+    }
+  }
+
+  /** Takes the change's TSO in the queue; `what` goes into the log for whoever reads it. */
+  async #stamp(what: string): Promise<ControlStamp> {
+    const { queue } = this.#parts;
+    const body = Buffer.from(what, 'utf8');
+    for (let wait = queue.admitControl(body.length); wait !== null;) {
+      await wait;
+      wait = queue.admitControl(body.length);
+    }
+    return queue.commitControl(body);
+  }
+
+  async createNamespace(name: string, attributes: Readonly<Record<string, string>>): Promise<void> {
+    checkNamespaceName(name);
+    await this.#inOrder(async () => {
+      if (this.#hasNamespace(name)) {
+        throw new NamespaceExistException(`Namespace ${name} already exists`);
+      }
+      await this.#change(`create namespace ${name}`, null, (tso) => ({
+        edits: [put('namespace', { name, configuration: { ...attributes }, createdTso: tso })],
+        apply: () => undefined,
+      }));
+    });
+  }
+
+  async dropNamespace(name: string): Promise<void> {
+    await this.#inOrder(async () => {
+      if (RESERVED_NAMESPACES.has(name)) {
+        throw new ConstraintException(`Reserved namespace ${name} cannot be removed`);
+      }
+      this.#checkNamespace(name);
+      for (const table of this.#parts.catalog.tables()) {
+        if (parseTableName(table.name).namespace !== name) continue;
+        throw new ConstraintException(
+          `Only empty namespaces can be removed. Namespace ${name} has table ${table.name}`,
+        );
+      }
+      await this.#change(`drop namespace ${name}`, null, () => ({
+        edits: [remove('namespace', name)],
+        apply: () => undefined,
+      }));
+    });
+  }
+
+  namespaces(): string[] {
+    const names = [...this.#parts.manifest.all('namespace')].map((record) => record.name);
+    return [...new Set([...RESERVED_NAMESPACES, ...names])].sort();
+  }
+
+  #hasNamespace(name: string): boolean {
+    return (
+      RESERVED_NAMESPACES.has(name) || this.#parts.manifest.get('namespace', name) !== undefined
+    );
+  }
+
+  #checkNamespace(name: string): void {
+    if (!this.#hasNamespace(name)) {
+      throw new NamespaceNotFoundException(`Namespace ${name} does not exist`);
+    }
+  }
+
+  async createTable(spec: TableSpec): Promise<void> {
+    const schema = parseTable(spec);
+    const splits = splitKeysOf(spec);
+    await this.#inOrder(async () => {
+      this.#checkNamespace(parseTableName(schema.name).namespace);
+      if (this.#parts.catalog.find(schema.name) !== undefined) {
+        throw new TableExistsException(`Table ${schema.name} already exists`);
+      }
+      await this.#change(`create table ${schema.name}`, null, (tso) => {
+        const { table, regions } = this.#newTable(schema, ['', ...splits].map(toKey), tso);
+        return {
+          edits: [put('table', table), ...regions.map((region) => put('region', region))],
+          apply: () => this.#parts.catalog.add(openTable(table, regions)),
+        };
+      });
+    });
+  }
+
+  /** Records of a new table whose regions start at these keys, the first of them empty. */
+  #newTable(
+    schema: TableSchema,
+    startKeys: readonly Uint8Array[],
+    tso: bigint,
+  ): { table: TableRecord; regions: RegionRecord[] } {
+    const { manifest, clock } = this.#parts;
+    const tableId = manifest.takeId('table');
+    const familyIds: Record<string, number> = {};
+    for (const family of schema.families) familyIds[family.name] = manifest.takeId('family');
+    const regionIdMs = clock.nowMs();
+    const regions = startKeys.map((startKey, i) => ({
+      id: manifest.takeId('region'),
+      tableId,
+      encodedName: encodedRegionName({ table: schema.name, startKey, regionIdMs }),
+      regionIdMs,
+      startKey,
+      endKey: startKeys[i + 1] ?? new Uint8Array(0),
+      createdTso: tso,
+      parents: [],
+      state: 'open' as const,
+      removedTso: null,
+    }));
+    const table = {
+      id: tableId,
+      name: schema.name,
+      enabled: true,
+      createdTso: tso,
+      droppedTso: null,
+      schemas: [{ tso, schema, familyIds }],
+    };
+    return { table, regions };
+  }
+
+  async alterTable(spec: TableSpec): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(spec.name);
+      await this.#alter(table, alterSchema(table.schema, { ...spec, name: table.name }));
+    });
+  }
+
+  async addFamily(name: string, family: FamilySpec | string): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(name);
+      await this.#alter(table, withFamily(table.schema, family));
+    });
+  }
+
+  async modifyFamily(name: string, family: FamilySpec): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(name);
+      await this.#alter(table, withModifiedFamily(table.schema, family));
+    });
+  }
+
+  async dropFamily(name: string, family: string): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(name);
+      await this.#alter(table, withoutFamily(table.schema, family));
+    });
+  }
+
+  #alter(table: TableState, schema: TableSchema): Promise<void> {
+    return this.#change(`alter table ${table.name}`, table, (tso) => {
+      const { manifest } = this.#parts;
+      const record = this.#record(table);
+      const before = record.schemas[record.schemas.length - 1]!.familyIds;
+      const familyIds: Record<string, number> = {};
+      for (const { name } of schema.families) {
+        familyIds[name] = before[name] ?? manifest.takeId('family');
+      }
+      const dropped = Object.entries(before).filter(([name]) => !(name in familyIds));
+      return {
+        edits: [
+          put('table', { ...record, schemas: [...record.schemas, { tso, schema, familyIds }] }),
+          ...dropped.map(([, id]) => put('droppedId', { kind: 'family', id, tso })),
+        ],
+        apply: () => this.#describe(table, schema, familyIds),
+      };
+    });
+  }
+
+  /** Gives the table its new descriptor, each region a store a family; stores of families that stay are kept. */
+  #describe(
+    table: TableState,
+    schema: TableSchema,
+    familyIds: Readonly<Record<string, number>>,
+  ): void {
+    const families = familiesOf(schema, familyIds);
+    let freed = 0;
+    for (const region of table.regions) {
+      const kept = new Map(region.stores.map((store) => [store.familyId, store]));
+      region.stores = families.map(({ id, settings }) => {
+        const store = kept.get(id) ?? new Store(id, settings);
+        store.settings = settings;
+        kept.delete(id);
+        return store;
+      });
+      region.layoutVersion++;
+      for (const store of kept.values()) freed += store.memstore.heapBytes;
+    }
+    table.describe(schema, tableSettings(schema), families);
+    this.#parts.queue.released(freed);
+  }
+
+  async setEnabled(name: string, enabled: boolean): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(name);
+      if (table.enabled === enabled) {
+        if (enabled) throw new TableNotDisabledException(`Table ${table.name} is not disabled`);
+        throw new TableNotEnabledException(`Table ${table.name} is not enabled`);
+      }
+      const what = `${enabled ? 'enable' : 'disable'} table ${table.name}`;
+      await this.#change(what, table, () => ({
+        edits: [put('table', { ...this.#record(table), enabled })],
+        apply: () => (table.enabled = enabled),
+      }));
+    });
+  }
+
+  /** Puts an empty table with a new id and the same regions in the table's place. */
+  async truncateTable(name: string): Promise<void> {
+    await this.#inOrder(async () => {
+      const old = this.#table(name);
+      await this.#change(`truncate table ${old.name}`, old, (tso) => {
+        const startKeys = old.regions.map((region) => region.startKey);
+        const { table, regions } = this.#newTable(old.schema, startKeys, tso);
+        return {
+          edits: [
+            ...this.#dropEdits(old, tso),
+            put('table', table),
+            ...regions.map((region) => put('region', region)),
+          ],
+          apply: () => this.#replace(old, openTable(table, regions)),
+        };
+      });
+    });
+  }
+
+  async dropTable(name: string): Promise<void> {
+    await this.#inOrder(async () => {
+      const table = this.#table(name);
+      if (table.enabled) {
+        throw new TableNotDisabledException(`Table ${table.name} should be disabled before drop`);
+      }
+      await this.#change(`drop table ${table.name}`, table, (tso) => ({
+        edits: this.#dropEdits(table, tso),
+        apply: () => this.#replace(table, null),
+      }));
+    });
+  }
+
+  #dropEdits(table: TableState, tso: bigint): Edit[] {
+    return [
+      put('table', { ...this.#record(table), droppedTso: tso }),
+      put('droppedId', { kind: 'table', id: table.id, tso }),
+    ];
+  }
+
+  #replace(old: TableState, by: TableState | null): void {
+    this.#parts.catalog.replace(old, by);
+    let freed = 0;
+    for (const region of old.regions) freed += region.memstoreHeapBytes;
+    this.#parts.queue.released(freed);
+  }
+
+  #table(name: string): TableState {
+    const table = this.#parts.catalog.find(name);
+    if (table === undefined) throw new TableNotFoundException(`Table '${name}' was not found`);
+    return table;
+  }
+
+  #record(table: TableState): TableRecord {
+    const record = this.#parts.manifest.get('table', table.id);
+    if (record === undefined) throw new TableNotFoundException(`Table ${table.name} is gone`);
+    return record;
+  }
+}
+
+const toKey = (key: Uint8Array | string): Uint8Array =>
+  typeof key === 'string' ? Buffer.from(key, 'latin1') : key;

@@ -1,0 +1,132 @@
+/** What the engine knows of a table while it is open: its descriptor as it is now, its families and its regions. */
+import { splitColumn, NoSuchColumnFamilyException } from '../model/index.ts';
+import type { Column, FamilySettings, TableSchema, TableSettings } from '../model/index.ts';
+import { regionIndexOf } from '../region/index.ts';
+import type { Region } from '../region/index.ts';
+import { ASYNC_WAL, FSYNC_WAL, SKIP_WAL, SYNC_WAL } from '../wal/index.ts';
+
+export interface FamilyState {
+  /** Unique in the store, never used again: a family dropped and added anew has another id. */
+  readonly id: number;
+  readonly settings: FamilySettings;
+}
+
+/** A column as the engine uses it. */
+export interface ResolvedColumn {
+  readonly familyIndex: number;
+  readonly familyBytes: Uint8Array;
+  readonly qualifier: Uint8Array;
+}
+
+/** A durability's number in the log, which grows with its strength; 0 for USE_DEFAULT. */
+export function durabilityNumber(word: string): number {
+  switch (word) {
+    case 'SKIP_WAL':
+      return SKIP_WAL;
+    case 'ASYNC_WAL':
+      return ASYNC_WAL;
+    case 'SYNC_WAL':
+      return SYNC_WAL;
+    case 'FSYNC_WAL':
+      return FSYNC_WAL;
+    default:
+      return 0;
+  }
+}
+
+/** Columns remembered by their text, so that a hot write does not encode its names again. */
+const COLUMN_CACHE_MAX = 1024;
+
+export class TableState {
+  readonly id: number;
+  readonly name: string;
+  schema: TableSchema;
+  settings: TableSettings;
+  enabled: boolean;
+  /** In byte order of their names; the index is a mutation's family index and a region's store index. */
+  families: readonly FamilyState[];
+  /** In order of their start keys; the first is empty. */
+  regions: readonly Region[];
+  /** Set while a change of schema is under way: operations on the table wait for it. */
+  gate: Promise<void> | null = null;
+  /** The table was dropped or truncated: who holds this object asks the catalog again. */
+  replaced = false;
+  /** Grows with every change of the families: family indexes taken before no longer hold. */
+  version = 0;
+  /** Durability of each family's commits as the log knows it, its own or the table's; 0: the server's default. */
+  familyDurability: readonly number[] = [];
+  #indexByName: Map<string, number> = new Map();
+  #columns: Map<string, ResolvedColumn> = new Map();
+
+  constructor(parts: {
+    readonly id: number;
+    readonly schema: TableSchema;
+    readonly settings: TableSettings;
+    readonly enabled: boolean;
+    readonly families: readonly FamilyState[];
+    readonly regions: readonly Region[];
+  }) {
+    this.id = parts.id;
+    this.name = parts.schema.name;
+    this.schema = parts.schema;
+    this.settings = parts.settings;
+    this.enabled = parts.enabled;
+    this.families = parts.families;
+    this.regions = parts.regions;
+    this.#index();
+  }
+
+  /** Takes a new descriptor; the regions' stores are the caller's. */
+  describe(schema: TableSchema, settings: TableSettings, families: readonly FamilyState[]): void {
+    this.schema = schema;
+    this.settings = settings;
+    this.families = families;
+    this.version++;
+    this.#index();
+  }
+
+  #index(): void {
+    this.#indexByName = new Map(this.families.map((family, i) => [family.settings.name, i]));
+    this.#columns = new Map();
+    this.familyDurability = this.families.map(({ settings }) => {
+      const own = durabilityNumber(settings.durability);
+      return own === 0 ? durabilityNumber(this.settings.durability) : own;
+    });
+  }
+
+  /** Throws NoSuchColumnFamilyException. */
+  familyIndex(name: string): number {
+    const index = this.#indexByName.get(name);
+    if (index === undefined) {
+      throw new NoSuchColumnFamilyException(
+        `Column family ${name} does not exist in table ${this.name}; it has ${this.families
+          .map((family) => family.settings.name)
+          .join(', ')}`,
+      );
+    }
+    return index;
+  }
+
+  /** Family and qualifier of a column's text or pair; the text of hot columns is looked up, not split. */
+  column(column: Column): ResolvedColumn {
+    if (typeof column !== 'string') return this.#resolve(column);
+    const known = this.#columns.get(column);
+    if (known !== undefined) return known;
+    const resolved = this.#resolve(column);
+    if (this.#columns.size >= COLUMN_CACHE_MAX) this.#columns.clear();
+    this.#columns.set(column, resolved);
+    return resolved;
+  }
+
+  #resolve(column: Column): ResolvedColumn {
+    const { family, qualifier } = splitColumn(column);
+    const familyIndex = this.familyIndex(family);
+    const familyBytes = this.families[familyIndex]!.settings.nameBytes;
+    return { familyIndex, familyBytes, qualifier };
+  }
+
+  regionOf(row: Uint8Array): Region {
+    const regions = this.regions;
+    return regions.length === 1 ? regions[0]! : regions[regionIndexOf(regions, row)]!;
+  }
+}
