@@ -14,7 +14,7 @@
  *     offset  size  field of a record, which starts at a multiple of 8
  *          0     4  magic        "MREC"
  *          4     4  length       bytes of payload, 1 … RECORD_LENGTH_MAX
- *          8     4  crc          CRC-32C of the place, then of bytes 0 … 7, then of 12 … 24 + length
+ *          8     4  crc          CRC-32C of the place, then of bytes 0 … 7, then of 12 … end of padding
  *         12     1  kind         1 checkpoint, 2 edits
  *         13     3  0
  *         16     8  syncedTo     bytes of this file known to be on the disk when the record was written
@@ -207,8 +207,7 @@ export function encodeRecord(
   buf[KIND_AT] = place.kind;
   putU53(buf, RECORD_SYNCED_TO_AT, place.syncedTo);
   buf.set(payload, RECORD_HEADER_SIZE);
-  const end = RECORD_HEADER_SIZE + payload.length;
-  putU32(buf, CRC_AT, recordCrc(buf, 0, end, place.at, place.generation));
+  putU32(buf, CRC_AT, recordCrc(buf, 0, buf.length, place.at, place.generation));
   return buf;
 }
 
@@ -219,9 +218,7 @@ export function recordAt(buf: Uint8Array, at: number, generation: number): Recor
   const payloadAt = at + RECORD_HEADER_SIZE;
   const nextAt = at + recordSize(payloadLength);
   if (payloadLength === 0 || payloadLength > RECORD_LENGTH_MAX || nextAt > buf.length) return null;
-  if (recordCrc(buf, at, payloadAt + payloadLength, at, generation) !== u32(buf, at + CRC_AT)) {
-    return null;
-  }
+  if (recordCrc(buf, at, nextAt, at, generation) !== u32(buf, at + CRC_AT)) return null;
   const syncedTo = u53(buf, at + RECORD_SYNCED_TO_AT);
   return { at, kind: buf[at + KIND_AT]!, payloadAt, payloadLength, syncedTo, nextAt };
 }

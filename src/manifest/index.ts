@@ -11,3 +11,4 @@ export {
   type RemoveEdit,
 } from './state.ts';
 export * from './manifest.ts';
+export * from './describe.ts';

@@ -202,10 +202,8 @@ export class Manifest {
     this.#refuseIfStopped();
     if (this.#journal === null) return;
     this.#startCheckpoint(this.#journal);
-    while (this.#checkpoint !== null) {
-      await this.#checkpointWriter;
-      await this.#writer;
-    }
+    await this.#checkpointWriter;
+    await this.#writer;
     this.#refuseIfStopped();
   }
 
@@ -232,9 +230,7 @@ export class Manifest {
   }
 
   #wake(): void {
-    this.#writer ??= this.#write().finally(() => {
-      this.#writer = null;
-    });
+    this.#writer ??= this.#write();
   }
 
   /** Writes batch after batch while commits wait or a checkpoint is ready. Delivers every error; never rejects. */
@@ -242,7 +238,10 @@ export class Manifest {
     await Promise.resolve(); // Commits of the same turn go into one batch.
     for (;;) {
       if (this.#checkpoint?.file != null) await this.#useCheckpoint(this.#checkpoint);
-      if (this.#waiting.length === 0) return;
+      if (this.#waiting.length === 0) {
+        this.#writer = null; // In the same step as the check: a commit that comes now starts the next writer.
+        return;
+      }
       const batch = this.#takeBatch();
       try {
         await this.#writeBatch(batch);

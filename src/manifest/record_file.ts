@@ -54,12 +54,14 @@ export class RecordFile {
 
   /** Makes the file of a generation, replacing what an interrupted attempt left. Not synced. */
   static async create(fs: FileSystem, folder: string, identity: FileIdentity): Promise<RecordFile> {
-    const handle = await fs.open(`${folder}/${manifestFileName(identity.generation)}`, 'write');
+    const path = `${folder}/${manifestFileName(identity.generation)}`;
+    const handle = await fs.open(path, 'write');
     try {
       await handle.truncate(0);
       await handle.write(encodeHeader(identity), 0);
     } catch (error) {
       await handle.close();
+      await fs.remove(path);
       throw error;
     }
     return new RecordFile(handle, identity, { endAt: HEADER_SIZE, syncedTo: 0 });
