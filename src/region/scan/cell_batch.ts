@@ -159,7 +159,10 @@ export class CellBatch {
     const open = this.#at - this.#openFrom;
     const doubled = Math.max(CHUNK_SIZE_MIN, this.#chunk.length * 2);
     // A row that outgrows its chunk gets twice the room each time.
-    const size = Math.max(Math.min(doubled, this.#chunkSizeMax), (open + need) * (open > 0 ? 2 : 1));
+    const size = Math.max(
+      Math.min(doubled, this.#chunkSizeMax),
+      (open + need) * (open > 0 ? 2 : 1),
+    );
     const chunk = Buffer.allocUnsafeSlow(size);
     if (open > 0) chunk.set(this.#chunk.subarray(this.#openFrom, this.#at));
     this.#chunk = chunk;
