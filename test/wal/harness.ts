@@ -181,9 +181,11 @@ export async function openLog(env: Env, options: LogOptions & RecoverOptions = {
   return new Log(env, recovered, records, options);
 }
 
-/** A machine, and `run`, which drives it through a piece of work. */
+/** A machine whose disk has the folder of the store. */
 export function machine(seed: number = 1): SimEnv {
-  return simEnv({ seed });
+  const env = simEnv({ seed });
+  env.fs.plant('store/NOTE', new Uint8Array(0));
+  return env;
 }
 
 /** Opens a log, lets `work` use it, and closes it. */
