@@ -1,0 +1,119 @@
+/** A run's results as JSON, as a table, and as plots. Pure. */
+import type { Machine } from './machine.ts';
+import { bestPeer, ratioOf, spreadOf } from './stats.ts';
+import type { Spread } from './stats.ts';
+import type { Workload } from './workload.ts';
+
+export interface SubjectResult {
+  readonly subject: string;
+  readonly rounds: readonly number[];
+  readonly spread: Spread;
+  /** Median over the median of the best peer, above 1 better; null for want of a peer. */
+  readonly ratioToBestPeer: number | null;
+  /** Of the last round. */
+  readonly details: Readonly<Record<string, number>>;
+  readonly rssBytes: number;
+}
+
+export interface WorkloadResult {
+  readonly id: string;
+  readonly title: string;
+  readonly unit: Workload['unit'];
+  readonly better: Workload['better'];
+  readonly subjects: readonly SubjectResult[];
+  /** Stores that were left out, and why. */
+  readonly without: Readonly<Record<string, string>>;
+}
+
+export interface RunResult {
+  readonly taken: string;
+  readonly mode: string;
+  readonly note: string | null;
+  readonly loadBefore: number;
+  readonly rows: number;
+  readonly machine: Machine;
+  readonly versions: Readonly<Record<string, string | null>>;
+  readonly workloads: readonly WorkloadResult[];
+}
+
+export interface RoundValues {
+  readonly subject: string;
+  readonly rounds: readonly number[];
+  readonly details: Readonly<Record<string, number>>;
+  readonly rssBytes: number;
+}
+
+export function workloadResult(
+  workload: Pick<Workload, 'id' | 'title' | 'unit' | 'better'>,
+  measured: readonly RoundValues[],
+  without: Readonly<Record<string, string>>,
+): WorkloadResult {
+  const medians = new Map(measured.map((m) => [m.subject, spreadOf(m.rounds).median]));
+  const best = bestPeer(workload.better, medians);
+  return {
+    id: workload.id,
+    title: workload.title,
+    unit: workload.unit,
+    better: workload.better,
+    subjects: measured.map((m) => {
+      const spread = spreadOf(m.rounds);
+      const ratio =
+        best === null ? null : ratioOf(workload.better, spread.median, medians.get(best)!);
+      return { ...m, spread, ratioToBestPeer: ratio };
+    }),
+    without,
+  };
+}
+
+/** Three significant digits and thousands: 136,000; 0.24. */
+export function figure(value: number): string {
+  if (value === 0) return '0';
+  const rounded = Number(value.toPrecision(3));
+  return rounded.toLocaleString('en', { maximumFractionDigits: 3 });
+}
+
+/** The table of one workload, in Markdown. */
+export function tableOf(result: WorkloadResult): string {
+  const head = ['store', result.unit, 'lowest – highest', 'to the best peer', 'more'];
+  const rows = result.subjects.map((s) => [
+    s.subject === 'bare' ? 'bare (limit)' : s.subject,
+    figure(s.spread.median),
+    `${figure(s.spread.min)} – ${figure(s.spread.max)}`,
+    s.ratioToBestPeer === null ? '' : `${s.ratioToBestPeer.toFixed(2)} ×`,
+    detailsText(s.details),
+  ]);
+  const missing = Object.entries(result.without).map(([name, why]) => [name, '–', '', '', why]);
+  const all = [head, ...rows, ...missing];
+  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  const [first, ...others] = all;
+  const body = [line(first!), rule, ...others.map(line)].join('\n');
+  return `### ${result.title} (${result.better} is better)\n\n${body}\n`;
+}
+
+function detailsText(details: Readonly<Record<string, number>>): string {
+  return Object.entries(details)
+    .filter(([name]) => name !== 'byteSum')
+    .map(([name, value]) => `${name} ${figure(value)}`)
+    .join(', ');
+}
+
+/** The whole report, in Markdown. */
+export function reportOf(run: RunResult): string {
+  const { machine } = run;
+  const limit = machine.cpuLimit === null ? '' : `, limited to ${machine.cpuLimit} cores`;
+  const memory = (machine.memoryBytes / 2 ** 30).toFixed(0);
+  const versions = Object.entries(run.versions).map(
+    ([name, version]) => `${name} ${version ?? '(not installed)'}`,
+  );
+  return [
+    `Taken ${run.taken}, ${run.mode}, ${run.rows.toLocaleString('en')} rows of 16 + 100 bytes.`,
+    `${machine.cpu}, ${machine.cores} cores${limit}, ${memory} GB, ${machine.system}, Node ${machine.node}.`,
+    `${versions.join(', ')}. Load before the run: ${run.loadBefore.toFixed(1)}.`,
+    ...(run.note === null ? [] : [`Note: ${run.note}`]),
+    '',
+    ...run.workloads.map(tableOf),
+  ].join('\n');
+}

@@ -1,0 +1,24 @@
+import { peerVersion } from '../peers.ts';
+import type { OpenSubject } from '../subject.ts';
+import { openBare } from './bare.ts';
+import { openCellar } from './cellar.ts';
+import { openClassicLevel } from './classic_level.ts';
+import { openLmdb } from './lmdb.ts';
+import { openRocksdb } from './rocksdb.ts';
+import { openSqlite } from './sqlite.ts';
+
+/** The stores by name, in the order of the table. `bare` is no store: it is the physical limit beside them. */
+export const SUBJECTS: ReadonlyMap<string, OpenSubject> = new Map([
+  ['cellar', openCellar],
+  ['lmdb', openLmdb],
+  ['better-sqlite3', openSqlite],
+  ['classic-level', openClassicLevel],
+  ['rocksdb', openRocksdb],
+  ['bare', openBare],
+]);
+
+/** Names of the peers, with their installed versions; null: not installed here. */
+export function peerVersions(): Map<string, string | null> {
+  const names = [...SUBJECTS.keys()].filter((name) => name !== 'cellar' && name !== 'bare');
+  return new Map(names.map((name) => [name, peerVersion(name)]));
+}
