@@ -12,7 +12,7 @@
 import type { Probe } from './probe.ts';
 import { NO_REF } from './slabs.ts';
 
-/** Entries of a full run: the best of 128 … 1024 for inserts and memory alike. */
+/** Entries of a full run. From 256 to 1024 speed is alike; fewer cost more memory. */
 export const RUN_CAPACITY_DEFAULT = 512;
 /** Estimated bytes of a run's objects, beside its arrays. */
 const RUN_OVERHEAD = 400;
