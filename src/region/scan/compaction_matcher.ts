@@ -80,6 +80,8 @@ export class CompactionMatcher {
     const isRecent = this.#isAboveReadPoint(cell);
     if (type === TYPE_PUT) {
       if (this.#newVersions !== null) {
+        // Older markers do not hide it, and it must not count for readers that do not see it.
+        if (isRecent) return true;
         const { writeHigh, writeLow } = cell;
         if (this.#newVersions.hides(high, low, writeHigh, writeLow)) return false;
       } else if (!this.#deletes.isEmpty) {

@@ -95,12 +95,19 @@ export class ArraySource implements CellSource {
   readonly #chance: number;
   #at = -1;
   #mustLoad = false;
+  #waitsOnce = false;
 
   constructor(cells: readonly TestCell[], family: string, waits: Random | null = null, chance = 0) {
     this.#cells = [...cells].sort(compareTestCells);
     this.#encoded = this.#cells.map((cell) => encode(cell, family));
     this.#waits = waits;
     this.#chance = chance;
+  }
+
+  /** Makes the next move answer WAIT, or forgets that a load is owed. */
+  waitOnce(waits: boolean): void {
+    this.#waitsOnce = waits;
+    this.#mustLoad = false;
   }
 
   seek(key: SeekKey): SourceState {
@@ -146,7 +153,8 @@ export class ArraySource implements CellSource {
 
   #goto(place: () => number): SourceState {
     if (this.#mustLoad) throw new Error('moved again without load()');
-    if (this.#waits !== null && this.#waits() < this.#chance) {
+    if (this.#waitsOnce || (this.#waits !== null && this.#waits() < this.#chance)) {
+      this.#waitsOnce = false;
       this.#mustLoad = true;
       return WAIT;
     }
