@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { StoreException, measureSync } from '../io/index.ts';
+import { measureSync } from '../io/index.ts';
 import type { Env, SyncMeasure } from '../io/index.ts';
 import type { Connection, Durability } from '../model/index.ts';
 import { HTTP_HOST, HTTP_PORT, startServer } from '../server/index.ts';
@@ -24,7 +24,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 /** How a store is opened; without a folder it is in memory. */
 export type OpenStore = (
   dir?: string,
-  options?: { durability?: Durability; logger?: Logger },
+  options?: { durability?: Exclude<Durability, 'USE_DEFAULT'>; logger?: Logger },
 ) => Promise<Connection>;
 
 /** The process around the command. */
@@ -48,7 +48,7 @@ export interface ServeOptions {
   readonly httpPort: number;
   readonly host: string;
   readonly json: boolean;
-  readonly durability?: Durability;
+  readonly durability?: Exclude<Durability, 'USE_DEFAULT'>;
   readonly logLevel: string;
 }
 
@@ -98,7 +98,7 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** Serves until stopped and answers the exit status: 0 after a clean stop, 1 if it could not start or close. */
+/** Serves until stopped and answers the exit status, 0. Throws what kept it from starting or closing. */
 export async function runServe(options: ServeOptions, host: ServeHost): Promise<number> {
   const stop = new AbortController();
   const stopAsked = new Promise<void>((resolve) => {
@@ -113,9 +113,7 @@ export async function runServe(options: ServeOptions, host: ServeHost): Promise<
     return 0;
   } catch (error) {
     if (error instanceof StopAsked) return 0;
-    if (!(error instanceof StoreException)) throw error;
-    host.stderr.write(`cellar: ${error.message}\n`);
-    return 1;
+    throw error;
   } finally {
     release();
   }

@@ -1,0 +1,218 @@
+/** Commands on data: put, get, scan, count, delete. */
+import { Option, type Command } from 'commander';
+import { fromStringBinary } from '../cell/index.ts';
+import type { CellInput, DeleteSpec, Durability, MutationOptions, Result } from '../model/index.ts';
+import { splitColumn } from '../model/index.ts';
+import { parseColumn, parseCount, parseInteger } from './arguments.ts';
+import { UsageError, type CliContext, type GlobalOptions } from './context.ts';
+import { cellJson, cellText, columnText, twoColumns, type Printer } from './output.ts';
+import {
+  addReadOptions,
+  addScanOptions,
+  readOptionsOf,
+  scanOptionsOf,
+  type ReadFlags,
+  type ScanFlags,
+} from './read_options.ts';
+import { toStringBinary } from '../cell/index.ts';
+
+export const DURABILITIES: readonly string[] = [
+  'USE_DEFAULT',
+  'SKIP_WAL',
+  'ASYNC_WAL',
+  'SYNC_WAL',
+  'FSYNC_WAL',
+];
+
+const BYTES_HELP = `
+Bytes that are not printable are written as \\xNN, as they are shown.`;
+
+/** Results fetched at a time; also how often printed text is let out. */
+const SCAN_BATCH = 500;
+
+interface WriteFlags extends GlobalOptions {
+  readonly ts?: bigint;
+  readonly ttl?: number;
+  readonly durability?: Durability;
+}
+
+/** Adds the commands to the program. */
+export function addDataCommands(program: Command, context: CliContext): void {
+  addPut(program, context);
+  addGet(program, context);
+  addScan(program, context);
+  addCount(program, context);
+  addDelete(program, context);
+}
+
+function writeOptionsOf(flags: WriteFlags): MutationOptions {
+  return {
+    ...(flags.ts === undefined ? {} : { ts: flags.ts }),
+    ...(flags.ttl === undefined ? {} : { ttl: flags.ttl }),
+    ...(flags.durability === undefined ? {} : { durability: flags.durability }),
+  };
+}
+
+/** `--durability`, as every writing command takes it. */
+export function durabilityOption(): Option {
+  return new Option('--durability <D>', "instead of the table's").choices(DURABILITIES);
+}
+
+function addPut(program: Command, context: CliContext): void {
+  program
+    .command('put <TABLE> <ROW> <COLUMN> <VALUE> [MORE...]')
+    .description('write cells of one row; MORE are further columns and values')
+    .option('--ts <MS>', "timestamp of the cells, by default the server's", parseInteger)
+    .option('--ttl <MS>', 'milliseconds that the cells live', (text: string) => parseCount(text, 1))
+    .addOption(durabilityOption())
+    .addHelpText('after', BYTES_HELP)
+    .action(
+      async (
+        table: string,
+        row: string,
+        column: string,
+        value: string,
+        more: string[],
+        _: unknown,
+        command: Command,
+      ) => {
+        const flags = command.optsWithGlobals<WriteFlags>();
+        const cells = cellsOf([column, value, ...more]);
+        await context.withStore(flags, async (store, printer) => {
+          const options = writeOptionsOf(flags);
+          const tso = await store.table(table).put(fromStringBinary(row), cells, options);
+          const what = cells.length === 1 ? '1 cell' : `${cells.length} cells`;
+          printer.either({ table, row, cells: cells.length, tso }, `Put ${what} of row ${row}`);
+        });
+      },
+    );
+}
+
+function cellsOf(words: readonly string[]): CellInput[] {
+  if (words.length % 2 !== 0) throw new UsageError(`no value for column ${words.at(-1)}`);
+  const cells: CellInput[] = [];
+  for (let i = 0; i < words.length; i += 2) {
+    const { family, qualifier } = splitColumn(parseColumn(words[i]!));
+    cells.push({ family, qualifier, value: fromStringBinary(words[i + 1]!) });
+  }
+  return cells;
+}
+
+function addGet(program: Command, context: CliContext): void {
+  addReadOptions(
+    program
+      .command('get <TABLE> <ROW> [COLUMN...]')
+      .description('print a row, or some of its families (fam) or columns (fam:qual)'),
+  )
+    .addHelpText('after', BYTES_HELP)
+    .action(async (table: string, row: string, columns: string[], _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ReadFlags>();
+      const options = readOptionsOf(flags, columns);
+      await context.withStore(flags, async (store, printer) => {
+        const result = await store.table(table).get(fromStringBinary(row), options);
+        if (!printer.json) printer.line(twoColumns('COLUMN', 'CELL'));
+        for (const cell of result?.cells ?? []) {
+          if (printer.json) printer.line(cellJson(cell));
+          else printer.line(twoColumns(` ${columnText(cell)}`, cellText(cell)));
+        }
+        if (!printer.json) printer.line(`${result === null ? 0 : 1} row(s)`);
+      });
+    });
+}
+
+/** Prints the cells of a scan's result, one a line. */
+export function printResult(result: Result, printer: Printer): void {
+  for (const cell of result.cells) {
+    if (printer.json) {
+      printer.line(cellJson(cell));
+    } else {
+      const row = ` ${toStringBinary(cell.row)}`;
+      printer.line(twoColumns(row, `column=${columnText(cell)}, ${cellText(cell)}`));
+    }
+  }
+}
+
+function addScan(program: Command, context: CliContext): void {
+  addScanOptions(program.command('scan <TABLE>').description('print rows in order'))
+    .option('--batch <N>', 'cells at most that are fetched of a row at once', (text: string) =>
+      parseCount(text, 1),
+    )
+    .addHelpText('after', BYTES_HELP)
+    .action(async (table: string, _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ScanFlags & { batch?: number }>();
+      const options = {
+        ...scanOptionsOf(flags),
+        ...(flags.batch === undefined ? {} : { batch: flags.batch }),
+      };
+      await context.withStore(flags, async (store, printer) => {
+        if (!printer.json) printer.line(twoColumns('ROW', 'COLUMN+CELL'));
+        await using scanner = store.table(table).scan(options);
+        let rows = 0;
+        for (;;) {
+          const results = await scanner.nextBatch(SCAN_BATCH);
+          for (const result of results) {
+            printResult(result, printer);
+            if (!result.partial) rows += 1;
+          }
+          if (results.length === 0 || !(await printer.flushIfFull())) break;
+        }
+        if (!printer.json) printer.line(`${rows} row(s)`);
+      });
+    });
+}
+
+function addCount(program: Command, context: CliContext): void {
+  addScanOptions(program.command('count <TABLE>').description('count rows')).action(
+    async (table: string, _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ScanFlags>();
+      const options = scanOptionsOf(flags);
+      await context.withStore(flags, async (store, printer) => {
+        const count = await store.table(table).count(options);
+        printer.either({ count, table }, `${count} row(s)`);
+      });
+    },
+  );
+}
+
+function addDelete(program: Command, context: CliContext): void {
+  program
+    .command('delete <TABLE> <ROW> [COLUMN...]')
+    .description('delete a row, or some of its families (fam) or columns (fam:qual)')
+    .option(
+      '--ts <MS>',
+      'only cells up to this timestamp (with --one-version: of it)',
+      parseInteger,
+    )
+    .option('--one-version', 'of columns the newest version, or that at --ts, instead of all')
+    .addOption(durabilityOption())
+    .addHelpText('after', BYTES_HELP)
+    .action(async (table: string, row: string, columns: string[], _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<WriteFlags & { oneVersion?: boolean }>();
+      const spec = deleteSpecOf(flags, columns);
+      await context.withStore(flags, async (store, printer) => {
+        const tso = await store.table(table).delete(fromStringBinary(row), spec);
+        const what = columns.length === 0 ? '' : `${columns.join(', ')} of `;
+        printer.either({ table, row, tso }, `Deleted ${what}row ${row}`);
+      });
+    });
+}
+
+function deleteSpecOf(
+  flags: WriteFlags & { oneVersion?: boolean },
+  words: readonly string[],
+): DeleteSpec {
+  const families = words.filter((word) => !word.includes(':'));
+  const columns = words.filter((word) => word.includes(':')).map((word) => parseColumn(word));
+  if (flags.oneVersion === true && columns.length === 0) {
+    throw new UsageError('--one-version needs a column fam:qual');
+  }
+  return {
+    ...(families.length === 0 ? {} : { families }),
+    ...(columns.length === 0
+      ? {}
+      : flags.oneVersion === true
+        ? { versions: columns }
+        : { columns }),
+    ...writeOptionsOf(flags),
+  };
+}

@@ -1,0 +1,88 @@
+/** The command line as a function of its arguments and its world: parses, runs one command, answers the exit status. */
+import { Command, CommanderError } from 'commander';
+import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
+import { addDataCommands } from './data_commands.ts';
+import { addLoadCommand } from './load_command.ts';
+import { addNamespaceCommands } from './namespace_commands.ts';
+import { errorText, toJson } from './output.ts';
+import { serveCommand } from './serve.ts';
+import { addShellCommand } from './shell_command.ts';
+import { addStatsCommand } from './stats_command.ts';
+import { addTableCommands } from './table_commands.ts';
+import { VERSION } from './version.ts';
+import { addWalCommands } from './wal_command.ts';
+
+const PROGRAM_HELP = `
+Exit status: 0 done; 1 the operation failed (standard error says 'Class: message'); 2 the command line is
+wrong and nothing was done; 130 stopped by Ctrl-C, cleanly.
+With --json: one object a line on standard output; errors and progress on standard error.
+
+  cellar create people info --data DIR
+  cellar put people alice info:name Alice --data DIR
+  cellar scan people --data DIR`;
+
+/** Runs `argv` (without the program's own name). Never throws for a failure of the command. */
+export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
+  const context = new CliContext(io);
+  const json = isJson(argv);
+  const told: Promise<unknown>[] = [];
+  const program = programOf(context, {
+    writeOut: (text) => void told.push(io.stdout.write(text)),
+    writeErr: (text) => void told.push(io.stderr.write(text)),
+    outputError: (text, write) => write(json ? `${usageJson(text)}\n` : text),
+  });
+  try {
+    await program.parseAsync(argv, { from: 'user' });
+    return context.exitStatus;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
+    await io.stderr.write(`${errorText(error, json)}\n`);
+    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+  } finally {
+    await Promise.all(told);
+  }
+}
+
+/** Whether --json is among the options, for errors in the parsing of the others. */
+function isJson(argv: readonly string[]): boolean {
+  const end = argv.indexOf('--');
+  return (end < 0 ? argv : argv.slice(0, end)).includes('--json');
+}
+
+function usageJson(text: string): string {
+  const message = text.trim().replace(/^error: /, '');
+  return toJson({ error: 'UsageError', message, retryable: false });
+}
+
+interface ProgramOutput {
+  writeOut(text: string): void;
+  writeErr(text: string): void;
+  outputError(text: string, write: (text: string) => void): void;
+}
+
+function programOf(context: CliContext, output: ProgramOutput): Command {
+  const program = new Command('cellar')
+    .description('an HBase you can embed: tables in a folder, from the command line')
+    .version(VERSION)
+    .option('--data <DIR>', 'data folder (or CELLAR_DATA)')
+    .option('--json', 'print one JSON object a line')
+    .addHelpText('after', PROGRAM_HELP)
+    .showSuggestionAfterError(true)
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput(output)
+    .exitOverride();
+  addTableCommands(program, context);
+  addNamespaceCommands(program, context);
+  addDataCommands(program, context);
+  addLoadCommand(program, context);
+  addStatsCommand(program, context);
+  addWalCommands(program, context);
+  addShellCommand(program, context);
+  if (context.io.serveHost !== null) {
+    const serve = serveCommand(context.io.serveHost, (status) => {
+      context.exitStatus = status;
+    });
+    program.addCommand(serve.copyInheritedSettings(program));
+  }
+  return program;
+}

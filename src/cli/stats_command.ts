@@ -1,0 +1,35 @@
+/** `cellar stats`: figures of the store. */
+import type { Command } from 'commander';
+import type { StoreStatus } from '../model/index.ts';
+import type { CliContext, GlobalOptions } from './context.ts';
+
+/** Adds the command to the program. */
+export function addStatsCommand(program: Command, context: CliContext): void {
+  program
+    .command('stats')
+    .description('print figures of the store')
+    .action(async (_: unknown, command: Command) => {
+      await context.withStore(command.optsWithGlobals<GlobalOptions>(), async (store, printer) => {
+        const status = store.status();
+        printer.either({ ...status }, statusLines(status));
+      });
+    });
+}
+
+/** One figure a line. */
+export function statusLines(status: StoreStatus): string[] {
+  const figures: [string, unknown][] = [
+    ['data', status.data ?? '(in memory)'],
+    ['durability', status.durability],
+    ['read point', status.readPoint],
+    ['durable point', status.durablePoint],
+    ['tables', status.tables],
+    ['regions', status.regions],
+    ['memstore cells', status.memstoreCells],
+    ['memstore bytes', `${status.memstoreHeapBytes} of ${status.memstoreLimitBytes}`],
+    ['log bytes', status.logBytes],
+    ...Object.entries(status.counters),
+    ...(status.fatal === null ? [] : ([['fatal', status.fatal]] as [string, unknown][])),
+  ];
+  return figures.map(([name, figure]) => `${name.padEnd(20)} ${String(figure)}`);
+}
