@@ -234,12 +234,11 @@ export class BlockOutput {
     this.#length += data.length;
   }
 
-  /** Hands out what is buffered, which the caller now owns. */
+  /** Hands out what is buffered: valid until the next `add`. */
   take(): Uint8Array {
     const taken = this.#buf.subarray(0, this.#length);
     this.#takenSize += this.#length;
     this.#length = 0;
-    this.#buf = Buffer.allocUnsafeSlow(this.#buf.length);
     return taken;
   }
 

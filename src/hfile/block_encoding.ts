@@ -79,7 +79,7 @@ export class DataBlockBuilder {
 
   /** Bytes of encoded cells so far, as HBase counts them for closing a block. */
   get encodedSize(): number {
-    return this.length - this.#headSize;
+    return this.length - this.#headSize + 4 * this.#rowsAt.length;
   }
 
   get isEncoded(): boolean {

@@ -169,12 +169,10 @@ export class DataBlock {
   /** Offset of the first cell at or after `key`, not before the cell at `from`; `end` if there is none. */
   search(key: SeekKey, from: number): number {
     const prefixes = this.#prefixes ?? this.#makePrefixes();
-    let low = 0;
-    let high = prefixes.length;
     const wanted = this.#prefixOf(key);
-    if (wanted === BEFORE) high = 0;
-    else if (wanted === AFTER) low = high;
-    else {
+    let low = wanted === AFTER ? prefixes.length : 0;
+    if (wanted >= 0) {
+      let high = prefixes.length;
       // First the entries whose prefix equals the wanted one, then among them by bytes.
       let a = 0;
       let b = high;

@@ -23,3 +23,5 @@ export type { FileInfo, Trailer } from './metadata.ts';
 export type { HFileProperties } from './properties.ts';
 export { HFileReader } from './reader.ts';
 export type { HFileReaderOptions } from './reader.ts';
+export { BLOCK_SIZE_DEFAULT, HFileWriter } from './writer.ts';
+export type { HFileSummary, HFileWriterOptions } from './writer.ts';
