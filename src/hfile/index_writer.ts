@@ -212,12 +212,12 @@ function between(left: Uint8Array, right: Uint8Array): Uint8Array | null {
   let same = 0;
   while (same < common && left[same] === right[same]) same++;
   if (same < common) {
-    const middle = left.slice(0, same + 1);
+    const middle = Uint8Array.from(left.subarray(0, same + 1));
     middle[same] = middle[same]! + 1;
     return middle;
   }
   if (left.length === right.length) return null;
-  const middle = right.slice(0, same + 1);
+  const middle = Uint8Array.from(right.subarray(0, same + 1));
   middle[same] = 0;
   return middle;
 }

@@ -289,7 +289,8 @@ export class HFileWriter {
     const at = cell.rowAt + cell.rowLength;
     const { block } = cell;
     // The family with the length before it; empty before the first cell.
-    if (this.#family.length === 0) this.#family = block.slice(at, at + 1 + block[at]!);
+    if (this.#family.length === 0)
+      this.#family = Uint8Array.from(block.subarray(at, at + 1 + block[at]!));
     const family = this.#family;
     for (let i = 0; i < family.length; i++) {
       invariant(family[i] === block[at + i], 'all cells of a file are of one family', this.path);
