@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { fastify } from 'fastify';
+import { LogController, fastify } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { StoreException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
@@ -137,7 +137,7 @@ function makeApp({ limits, logger }: HttpServerOptions): FastifyInstance {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     http: { maxHeaderSize: limits.headerBytesMax, headersTimeout: limits.headersTimeoutMs },
     forceCloseConnections: 'idle',
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
   });
   app.server.maxConnections = limits.connectionsMax;

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { benchOptions } from '../../bench/engine/options.ts';
+import { figure, reportOf, tableOf, workloadResult } from '../../bench/engine/report.ts';
+import { bestPeer, ratioOf, spreadOf } from '../../bench/engine/stats.ts';
+import { plotOf } from '../../bench/engine/svg.ts';
+import { Random, Values, keysUpTo, keyOf } from '../../bench/engine/rows.ts';
+import { WORKLOADS } from '../../bench/engine/workloads/index.ts';
+
+const SCAN = { id: 'scan', title: 'scan <all> & sum', unit: 'rows/s', better: 'more' } as const;
+const line = (subject: string, rounds: number[]) => ({
+  subject,
+  rounds,
+  details: { byteSum: 5, p99Ms: 1.5 },
+  rssBytes: 1000,
+});
+
+test('medians and spreads', () => {
+  expect(spreadOf([3, 1, 2])).toEqual({ median: 2, min: 1, max: 3 });
+  expect(spreadOf([4, 1, 2, 3])).toEqual({ median: 2.5, min: 1, max: 4 });
+  expect(spreadOf([7])).toEqual({ median: 7, min: 7, max: 7 });
+});
+
+test('above 1 is better, whichever way the workload counts', () => {
+  expect(ratioOf('more', 200, 100)).toBe(2);
+  expect(ratioOf('less', 50, 100)).toBe(2);
+});
+
+test('the best peer is neither Cellar nor the bare limit', () => {
+  const medians = new Map([
+    ['cellar', 900],
+    ['lmdb', 400],
+    ['rocksdb', 100],
+    ['bare', 1000],
+  ]);
+  expect(bestPeer('more', medians)).toBe('lmdb');
+  expect(bestPeer('less', medians)).toBe('rocksdb');
+  expect(bestPeer('more', new Map([['cellar', 1]]))).toBeNull();
+});
+
+test('the table: medians, spreads, ratios, and why a store is missing', () => {
+  const result = workloadResult(
+    SCAN,
+    [line('cellar', [1_000_000, 900_000, 1_200_000]), line('lmdb', [500_000])],
+    { rocksdb: 'not installed here' },
+  );
+  expect(result.subjects.map((s) => s.ratioToBestPeer)).toEqual([2, 1]);
+  expect(tableOf(result)).toBe(
+    [
+      '### scan <all> & sum (more is better)',
+      '',
+      '| store   | rows/s    | lowest – highest    | to the best peer | more               |',
+      '| ------- | --------- | ------------------- | ---------------- | ------------------ |',
+      '| cellar  | 1,000,000 | 900,000 – 1,200,000 | 2.00 ×           | p99Ms 1.5          |',
+      '| lmdb    | 500,000   | 500,000 – 500,000   | 1.00 ×           | p99Ms 1.5          |',
+      '| rocksdb | –         |                     |                  | not installed here |',
+      '',
+    ].join('\n'),
+  );
+});
+
+test.each([
+  { value: 136_482, want: '136,000' },
+  { value: 0.23456, want: '0.235' },
+  { value: 42, want: '42' },
+  { value: 0, want: '0' },
+])('figure $value', ({ value, want }) => {
+  expect(figure(value)).toBe(want);
+});
+
+test('the report names machine, versions and what else ran', () => {
+  const text = reportOf({
+    taken: '2026-01-02',
+    mode: 'quick, 1 rounds',
+    note: 'noisy',
+    loadBefore: 1.25,
+    rows: 20_000,
+    machine: {
+      cpu: 'Some CPU',
+      cores: 2,
+      cpuLimit: 1.5,
+      memoryBytes: 8 * 2 ** 30,
+      system: 'linux 6',
+      node: 'v20.0.0',
+      v8: '11',
+    },
+    versions: { cellar: '0.1.0', rocksdb: null },
+    workloads: [],
+  });
+  expect(text).toContain('Some CPU, 2 cores, limited to 1.5 cores, 8 GB, linux 6, Node v20.0.0.');
+  expect(text).toContain('cellar 0.1.0, rocksdb (not installed).');
+  expect(text).toContain('Note: noisy');
+});
+
+test('a plot is one SVG with a bar a store, its text escaped', () => {
+  const result = workloadResult(SCAN, [line('cellar', [10, 20]), line('lmdb', [5])], {});
+  const svg = plotOf(result, 'a & b');
+  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*>\n/);
+  expect(svg.match(/<rect x=/g)).toHaveLength(2);
+  expect(svg).toContain('scan &lt;all&gt; &amp; sum');
+  expect(svg).toContain('a &amp; b');
+  expect(svg).not.toContain('NaN');
+});
+
+test('rows are the same at every run', () => {
+  expect(Buffer.from(keyOf(42)).toString()).toBe('user000000000042');
+  expect(keysUpTo(3)[2]).toEqual(keyOf(2));
+  const [a, b] = [new Random(9), new Random(9)];
+  expect([a.int(1000), a.int(1000)]).toEqual([b.int(1000), b.int(1000)]);
+  expect(new Values().next()).toEqual(new Values().next());
+  expect(new Values().next()).toHaveLength(100);
+});
+
+test('options', () => {
+  expect(benchOptions(['--help'])).toBeNull();
+  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 3, save: 'engine' });
+  expect(benchOptions(['--full'])).toMatchObject({ rounds: 5, rows: 1_000_000 });
+  expect(benchOptions(['--quick', '--only', 'a,b', '--no-save'])).toMatchObject({
+    only: ['a', 'b'],
+    save: null,
+  });
+  expect(() => benchOptions(['--rounds', '0'])).toThrow(RangeError);
+  expect(() => benchOptions(['--nonsense'])).toThrow('--nonsense');
+});
+
+test('every workload has a name of its own', () => {
+  const ids = WORKLOADS.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const id of ids) expect(id).toMatch(/^[a-z0-9-]+$/);
+});
