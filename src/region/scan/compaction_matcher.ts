@@ -67,7 +67,10 @@ export class CompactionMatcher {
   /** True: the cell is written to the file. False: it is dropped. Asked once for each cell, in key order. */
   keeps(cell: CellView): boolean {
     this.#enter(cell);
-    if (this.#dropsColumn) return false;
+    if (this.#dropsColumn) {
+      // What was written later may be alive although VERSIONS older ones were, where each moment counts for itself.
+      return this.#newVersions !== null && this.#isAboveReadPoint(cell);
+    }
     const high = u32(cell.block, cell.timestampAt);
     const low = u32(cell.block, cell.timestampAt + 4);
     const type = cell.block[cell.timestampAt + 8]!;
