@@ -6,4 +6,6 @@ export type { LogListener } from './progress.ts';
 export type { SegmentInfo } from './segment.ts';
 export type { LogHold } from './segment_store.ts';
 export * from './recover.ts';
+export * from './reader.ts';
+export * from './describe.ts';
 export * from './writer.ts';

@@ -1,6 +1,6 @@
 /** Which segments a log folder holds, and in what order: the chain of `previous` in their headers. */
 import type { FileSystem } from '../io/index.ts';
-import { CorruptionException } from '../io/index.ts';
+import { CorruptionException, FileNotFoundException } from '../io/index.ts';
 import { decodeSegmentHeader, type SegmentHeader } from './format.ts';
 import {
   checkSegmentIdentity,
@@ -45,7 +45,8 @@ export async function surveySegments(
   const all: SurveyedSegment[] = [];
   for (const name of names) {
     const number = segmentNumber(name);
-    if (number > 0) all.push(await surveySegment(fs, dir, number, storeId));
+    const segment = number > 0 ? await surveySegment(fs, dir, number, storeId) : null;
+    if (segment !== null) all.push(segment);
   }
   all.sort((a, b) => a.number - b.number);
   return {
@@ -55,14 +56,21 @@ export async function surveySegments(
   };
 }
 
+/** Null if the file is gone: a writer at work has released it. */
 async function surveySegment(
   fs: FileSystem,
   dir: string,
   number: number,
   storeId: Uint8Array | null,
-): Promise<SurveyedSegment> {
+): Promise<SurveyedSegment | null> {
   const path = segmentPath(dir, number);
-  const bytes = await readHeaderBytes(fs, path);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readHeaderBytes(fs, path);
+  } catch (error) {
+    if (error instanceof FileNotFoundException) return null;
+    throw error;
+  }
   const sizeBytes = (await fs.stat(path))?.sizeBytes ?? 0;
   let header: SegmentHeader;
   try {
