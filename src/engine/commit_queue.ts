@@ -3,8 +3,8 @@
  * in one synchronous step that cannot fail: whoever calls `commit` has been admitted (`admit`), in the same turn of the
  * event loop. The step is short: it copies the cells twice, to the log and to the slabs.
  */
-import { invariant, StoreException } from '../io/index.ts';
-import type { Timers } from '../io/index.ts';
+import { invariant } from '../io/index.ts';
+import type { Timers, StoreException } from '../io/index.ts';
 import {
   LogFailedException,
   RegionTooBusyException,
@@ -39,6 +39,10 @@ export interface CommitClock {
   readonly high: number;
   readonly low: number;
   readonly physicalMs: number;
+  /** Null when `next` will give a stamp; otherwise why not. */
+  refusal(): StoreException | null;
+  hasRoom(): boolean;
+  waitForRoom(): Promise<void>;
   next(): void;
   nextInFreshMillisecond(): void;
 }
@@ -133,7 +137,8 @@ export class CommitQueue {
    * for before asking again. Throws (or rejects with) why writes are refused: closed, log failed, too busy, disk full.
    */
   admit(region: Region, mutation: MutationBuffer): Promise<void> | null {
-    if (this.#stopped !== null) throw this.#refusal();
+    this.#checkTakesWrites();
+    if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
     const bytes = mutation.size;
     if (
       this.memstoreHeapBytes + bytes > this.#limits.serverBytes ||
@@ -147,6 +152,12 @@ export class CommitQueue {
       mutation.count * CELL_OVERHEAD +
       region.stores.length * GROUP_OVERHEAD;
     return this.#log.roomFor(logBytes) ? null : this.#log.makeRoom(logBytes);
+  }
+
+  #checkTakesWrites(): void {
+    if (this.#stopped !== null) throw this.#refusal();
+    const refusal = this.#clock.refusal();
+    if (refusal !== null) throw refusal;
   }
 
   #refusal(): StoreException {
@@ -185,6 +196,11 @@ export class CommitQueue {
     return new RegionTooBusyException(
       `Over memstore limit: ${serverFull ? 'the server' : `region ${region.encodedName}`} holds ${used} of ${limit} bytes`,
     );
+  }
+
+  /** Memstores were made. */
+  grew(heapBytes: number): void {
+    this.memstoreHeapBytes += heapBytes;
   }
 
   /** Memstores were freed. */
@@ -235,7 +251,8 @@ export class CommitQueue {
 
   /** As `admit`, for a control record. */
   admitControl(bodyLength: number): Promise<void> | null {
-    if (this.#stopped !== null) throw this.#refusal();
+    this.#checkTakesWrites();
+    if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
     const bytes = RECORD_OVERHEAD + bodyLength;
     return this.#log.roomFor(bytes) ? null : this.#log.makeRoom(bytes);
   }

@@ -310,7 +310,7 @@ export class EmbeddedTable implements Table {
 
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {
     this.#server.checkOpen();
-    const batchMs = this.#server.oracle.followedMs();
+    const batchMs = this.#server.reads.clock.followedMs();
     const pending: Promise<OperationOutcome>[] = [];
     for (const operation of operations) {
       // A get sees what the operations before it wrote.

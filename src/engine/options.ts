@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 import type { Env } from '../io/index.ts';
 import { IllegalArgumentException, checkOptionNames } from '../model/index.ts';
 import type { Durability } from '../model/index.ts';
-import type { OracleKnobs } from '../tso/index.ts';
+import type { TsoKnobs } from '../tso/index.ts';
 
 export interface OpenOptions {
   /** What USE_DEFAULT means: by default FSYNC_WAL. */
@@ -25,7 +25,7 @@ export interface OpenOptions {
   /** Fail if the folder holds no store, rather than make one. */
   readonly mustExist?: boolean;
   /** Knobs of the timestamp oracle, by the names of the specification. */
-  readonly oracle?: Partial<OracleKnobs>;
+  readonly oracle?: Partial<TsoKnobs>;
   /** Told to whoever finds the folder locked. */
   readonly address?: string;
   /** The embedded store logs nothing unless given one, e.g. a pino logger. */
@@ -69,7 +69,7 @@ export interface Settings {
   readonly blockingSync: boolean;
   readonly salvage: boolean;
   readonly mustExist: boolean;
-  readonly oracle: Partial<OracleKnobs>;
+  readonly oracle: Partial<TsoKnobs>;
   readonly address: string | null;
 }
 

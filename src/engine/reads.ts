@@ -28,9 +28,8 @@ import {
   PointReader,
   RegionScanner,
   openStores,
-  selectFamily,
 } from '../region/index.ts';
-import type { PointStore, Region } from '../region/index.ts';
+import type { Region } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import { highOf, lowOf } from './read_point.ts';
@@ -43,10 +42,18 @@ import type { ResolvedColumn, TableState } from './table_state.ts';
 const NEWEST = 0xffffffff;
 const COUNT_STEP = { resultsMax: 1000, bytesMax: 1024 * 1024, examinedMax: 20_000 };
 
-/** The time that judges TTL. */
-export interface ReadClock {
-  /** The oracle's milliseconds, after it has followed the clock. */
-  followedMs(): number;
+/** The time that judges TTL: the oracle's milliseconds, after it has followed the clock. */
+export class ReadClock {
+  readonly #oracle: Oracle;
+
+  constructor(oracle: Oracle) {
+    this.#oracle = oracle;
+  }
+
+  followedMs(): number {
+    this.#oracle.follow();
+    return this.#oracle.physicalMs;
+  }
 }
 
 /** The moment that a read sees. */
@@ -59,7 +66,7 @@ export interface ReadMoment {
 interface CachedReader {
   readonly reader: PointReader;
   readonly layoutVersion: number;
-  busy: boolean;
+  isBusy: boolean;
 }
 
 export class Reads {
@@ -69,7 +76,7 @@ export class Reads {
   readonly #oracle: Oracle;
   readonly #visibleTimeoutMs: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
-  /** Readers of whole rows, one a region, for plain gets. */
+  /** One reader a region serves its gets. */
   readonly #readers = new WeakMap<Region, CachedReader>();
 
   constructor(parts: {
@@ -82,7 +89,7 @@ export class Reads {
     this.#catalog = parts.catalog;
     this.#readPoint = parts.readPoint;
     this.#oracle = parts.oracle;
-    this.clock = parts.oracle;
+    this.clock = new ReadClock(parts.oracle);
     this.#visibleTimeoutMs = parts.visibleTimeoutMs;
     this.#sleep = parts.sleep;
   }
@@ -91,41 +98,33 @@ export class Reads {
   getSync(tableName: string, row: Uint8Array, options: ReadOptions | undefined): Result | null {
     const table = this.#catalog.enabled(tableName);
     const region = table.regionOf(row);
-    if (options === undefined) return this.#getWhole(table, region, row);
-    const spec = normalizeRead(options);
-    const moment = this.#momentSync(spec, options.asOf);
-    const reader = new PointReader(pointStores(table, region, spec), spec, null);
-    const state = reader.read(row, moment.high, moment.low, moment.nowMs);
-    reader.close();
-    if (state === WAIT) throw notInMemory(tableName);
+    const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
+    checkFamilies(table, spec);
+    const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
+    const cached = this.#readerOf(region);
+    const { reader } = cached;
+    const state = reader.read(row, spec, high, low, nowMs);
+    if (state === WAIT) reader.abandon();
+    this.#done(region, cached);
+    if (state === WAIT) throw notInMemory(table.name);
     return reader.result;
   }
 
-  #getWhole(table: TableState, region: Region, row: Uint8Array): Result | null {
-    const cached = this.#readerOf(table, region);
-    const { reader } = cached;
-    const nowMs = this.#oracle.followedMs();
-    if (reader.read(row, this.#readPoint.high, this.#readPoint.low, nowMs) !== WAIT) {
-      return reader.result;
-    }
-    reader.abandon();
-    throw notInMemory(table.name);
-  }
-
-  #readerOf(table: TableState, region: Region): CachedReader {
+  /** The region's reader, or one for this read alone while that is in the middle of another row. */
+  #readerOf(region: Region): CachedReader {
     const known = this.#readers.get(region);
-    if (known !== undefined && known.layoutVersion === region.layoutVersion && !known.busy) {
-      return known;
-    }
+    const isCurrent = known?.layoutVersion === region.layoutVersion;
+    if (known !== undefined && isCurrent && !known.isBusy) return known;
     const made = {
-      reader: new PointReader(pointStores(table, region, READ_DEFAULT), READ_DEFAULT, null),
+      reader: new PointReader(
+        region.stores.map((store) => ({ settings: store.settings, sources: store.sources() })),
+      ),
       layoutVersion: region.layoutVersion,
-      busy: false,
+      isBusy: false,
     };
-    if (known?.busy !== true) {
-      known?.reader.close();
-      this.#readers.set(region, made);
-    }
+    if (known?.isBusy === true && isCurrent) return made;
+    if (known?.isBusy === false) known.reader.close();
+    this.#readers.set(region, made);
     return made;
   }
 
@@ -134,43 +133,42 @@ export class Reads {
     row: Uint8Array,
     options: ReadOptions | undefined,
   ): Promise<Result | null> {
+    const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
+    if (spec.asOf !== null) await this.#reach(spec.asOf, options?.asOf);
     const table = this.#catalog.enabled(tableName);
     const region = table.regionOf(row);
-    if (options === undefined) return this.#getWholeAsync(table, region, row);
-    const spec = normalizeRead(options);
-    const moment = await this.moment(spec, options.asOf);
-    const reader = new PointReader(pointStores(table, region, spec), spec, null);
+    checkFamilies(table, spec);
+    const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
+    const cached = this.#readerOf(region);
+    const { reader } = cached;
     try {
-      while (reader.read(row, moment.high, moment.low, moment.nowMs) === WAIT) await reader.load();
+      while (reader.read(row, spec, high, low, nowMs) === WAIT) {
+        // From here on the reader is in the middle of this row: others make their own.
+        cached.isBusy = true;
+        await reader.load();
+      }
       return reader.result;
     } finally {
-      reader.close();
+      if (cached.isBusy) reader.abandon();
+      cached.isBusy = false;
+      this.#done(region, cached);
     }
   }
 
-  async #getWholeAsync(table: TableState, region: Region, row: Uint8Array): Promise<Result | null> {
-    const cached = this.#readerOf(table, region);
-    const { reader } = cached;
-    const { high, low } = this.#readPoint;
-    const nowMs = this.#oracle.followedMs();
-    if (reader.read(row, high, low, nowMs) !== WAIT) return reader.result;
-    // From here on the reader is in the middle of this row: others make their own.
-    cached.busy = true;
-    try {
-      do await reader.load();
-      while (reader.read(row, high, low, nowMs) === WAIT);
-      return reader.result;
-    } finally {
-      reader.abandon();
-      cached.busy = false;
-    }
+  /** Closes a reader that served one read only, or was replaced meanwhile. */
+  #done(region: Region, cached: CachedReader): void {
+    if (this.#readers.get(region) !== cached) cached.reader.close();
   }
 
   /** What a read sees: the read point now, everything applied, or a moment asked for. Waits until that is visible. */
   async moment(spec: ReadSpec, asOf: AsOf | undefined): Promise<ReadMoment> {
-    if (spec.asOf !== null && asOf instanceof Date) await this.#closeMillisecond(asOf.getTime());
-    if (spec.asOf !== null) await this.#becomeVisible(spec.asOf);
+    if (spec.asOf !== null) await this.#reach(spec.asOf, asOf);
     return this.#momentSync(spec, asOf);
+  }
+
+  async #reach(tso: bigint, asOf: AsOf | undefined): Promise<void> {
+    if (asOf instanceof Date) await this.#closeMillisecond(asOf.getTime());
+    await this.#becomeVisible(tso);
   }
 
   #momentSync(spec: ReadSpec, asOf: AsOf | undefined): ReadMoment {
@@ -181,7 +179,7 @@ export class Reads {
     }
     const high = highOf(spec.asOf);
     const low = lowOf(spec.asOf);
-    if (asOf instanceof Date) this.#oracle.followedMs();
+    if (asOf instanceof Date) this.clock.followedMs();
     else this.#checkPast(spec.asOf);
     if (!this.#isVisible(high, low)) {
       throw new SnapshotNotVisible(`commits at or below ${spec.asOf} are not yet visible`);
@@ -190,7 +188,7 @@ export class Reads {
   }
 
   #checkPast(asOf: bigint): void {
-    this.#oracle.followedMs();
+    this.clock.followedMs();
     const cursor = this.#oracle.cursor();
     if (asOf > cursor) {
       throw new SnapshotInFuture(`${asOf} is above every stamp given so far (${cursor})`);
@@ -206,11 +204,11 @@ export class Reads {
   }
 
   async #closeMillisecond(ms: number): Promise<void> {
-    const nowMs = this.#oracle.followedMs();
+    const nowMs = this.clock.followedMs();
     if (ms > nowMs) {
       throw new SnapshotInFuture(`${new Date(ms).toISOString()} is in the future`);
     }
-    await this.#oracle.closeMillisecond(ms);
+    this.#oracle.closeMillisecond(ms);
   }
 
   async #becomeVisible(asOf: bigint): Promise<void> {
@@ -293,20 +291,7 @@ async function countRegion(
 const notInMemory = (table: string): NotInMemoryException =>
   new NotInMemoryException(`the row of table ${table} is not wholly in memory: use get`);
 
-/** The stores that a get touches, in byte order of their families. Throws NoSuchColumnFamilyException. */
-function pointStores(table: TableState, region: Region, spec: ReadSpec): PointStore[] {
-  checkFamilies(table, spec);
-  const parts: PointStore[] = [];
-  for (const store of region.stores) {
-    const { settings } = store;
-    const selected = selectFamily(spec, settings.name);
-    if (selected === null) continue;
-    const { qualifiers, timeRange } = selected;
-    parts.push({ settings, sources: store.sources(), qualifiers, timeRange });
-  }
-  return parts;
-}
-
+/** Throws NoSuchColumnFamilyException. */
 function checkFamilies(table: TableState, spec: ReadSpec): void {
   for (const { family } of spec.families ?? []) table.familyIndex(family);
 }

@@ -2,13 +2,12 @@
  * The engine: one open store. Puts together the folder's lock, manifest, log, oracle, catalog and commit queue, recovers
  * what a crash left, and closes in order. The API on top of it is in embedded_*.ts.
  */
-import { IoException, StoreException, invariant, memoryEnv, realEnv } from '../io/index.ts';
-import type { Env, FolderLock } from '../io/index.ts';
-import { DataLayout, Manifest, ONLY, put } from '../manifest/index.ts';
+import { IoException, invariant, memoryEnv, realEnv } from '../io/index.ts';
+import type { Env, FolderLock, StoreException } from '../io/index.ts';
+import { DataLayout, Manifest } from '../manifest/index.ts';
 import { StoreClosedException } from '../model/index.ts';
 import type { StoreStatus } from '../model/index.ts';
-import { Oracle } from '../tso/index.ts';
-import type { OraclePersistence } from '../tso/index.ts';
+import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
 import type { LogListener } from '../wal/index.ts';
 import { Catalog } from './catalog.ts';
@@ -48,7 +47,6 @@ interface Parts {
   readonly catalog: Catalog;
   readonly nonces: Nonces;
   readonly recovery: RecoverySummary;
-  readonly replayedBytes: number;
 }
 
 export class RegionServer {
@@ -99,7 +97,7 @@ export class RegionServer {
         busyTimeoutMs: parts.settings.busyTimeoutMs,
       },
     });
-    this.queue.memstoreHeapBytes = parts.replayedBytes;
+    for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
     this.rows = new RowWriter(this.catalog, this.queue, this.readPoint);
     this.reads = new Reads({
       catalog: this.catalog,
@@ -126,6 +124,7 @@ export class RegionServer {
   logFailed(error: StoreException): void {
     this.logger.error({ err: error }, 'the log failed: no more writes until the next open');
     this.queue.stop(error);
+    this.oracle.stop(error);
     this.readPoint.fail(error);
   }
 
@@ -183,7 +182,7 @@ export class RegionServer {
       memstoreBytes: bytes,
       memstoreHeapBytes: queue.memstoreHeapBytes,
       memstoreLimitBytes: this.settings.memstoreBytes,
-      logBytes: log?.bytes ?? 0,
+      logBytes: log === null ? 0 : log.sizeBytes,
       fatal: this.fatal?.message ?? null,
       counters: {
         commits: queue.commits,
@@ -247,15 +246,10 @@ export async function openServer(
 
 async function openInMemory(env: Env, settings: Settings, logger: Logger): Promise<RegionServer> {
   const manifest = Manifest.inMemory(env);
-  const oracle = await Oracle.open({
-    env,
-    persistence: persistenceOf(manifest),
-    lastTso: 0n,
-    cleanClose: true,
-    knobs: settings.oracle,
-  });
   const readPoint = new ReadPoint();
-  readPoint.start(oracle.high, oracle.low);
+  const oracle = await openOracle({ env, manifest, readPoint, settings, logger, lastTso: 0n });
+  const cursor = oracle.cursor();
+  readPoint.start(highOf(cursor), lowOf(cursor));
   const recovery = { commits: 0, cells: 0, tookMs: 0, cleanClose: true, notes: [] };
   return new RegionServer({
     env,
@@ -270,7 +264,6 @@ async function openInMemory(env: Env, settings: Settings, logger: Logger): Promi
     catalog: new Catalog(),
     nonces: new Nonces(env.clock),
     recovery,
-    replayedBytes: 0,
   });
 }
 
@@ -331,14 +324,10 @@ async function openFolder(
     },
   };
   const lastTso = lastStamp(manifest, joinHalves(recovered.lastHigh, recovered.lastLow));
-  const oracle = await Oracle.open({
-    env,
-    persistence: persistenceOf(manifest),
-    lastTso,
-    cleanClose: recovered.cleanEnd,
-    knobs: settings.oracle,
-  });
   readPoint.start(highOf(lastTso), lowOf(lastTso));
+  // A store that has data and no state of the oracle has lost it: so the state is there before the first commit.
+  if (manifest.oracle === null && lastTso === 0n) await inManifest(manifest).save(FRESH_ORACLE);
+  const oracle = await openOracle({ env, manifest, readPoint, settings, logger, lastTso });
   const log = new LogWriter(env, layout.wal, logOptions, recovered, listener);
   const recovery: RecoverySummary = {
     commits: replay.commits,
@@ -361,7 +350,6 @@ async function openFolder(
     catalog,
     nonces,
     recovery,
-    replayedBytes: replay.heapBytes,
   });
   return server.current;
 }
@@ -387,10 +375,24 @@ function lastStamp(manifest: Manifest, logged: bigint): bigint {
   return last;
 }
 
-/** The oracle keeps its record in the manifest. */
-function persistenceOf(manifest: Manifest): OraclePersistence {
-  return {
-    load: () => manifest.get('oracle', ONLY) ?? null,
-    save: (record) => manifest.commit([put('oracle', record)]),
-  };
+function openOracle(parts: {
+  readonly env: Env;
+  readonly manifest: Manifest;
+  readonly readPoint: ReadPoint;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly lastTso: bigint;
+}): Promise<Oracle> {
+  const { env, manifest, readPoint, settings, logger, lastTso } = parts;
+  return Oracle.open({
+    env,
+    persistence: inManifest(manifest),
+    largestTso: lastTso,
+    dataExists: lastTso > 0n,
+    serverId: manifest.store.serverId,
+    knobs: settings.oracle,
+    committed: () => joinHalves(readPoint.high, readPoint.low),
+    durable: () => joinHalves(readPoint.durableHigh, readPoint.durableLow),
+    warn: (text) => logger.warn({}, text),
+  });
 }

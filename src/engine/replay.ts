@@ -22,8 +22,6 @@ export class LogReplay {
   #region: Region | null = null;
   commits = 0;
   cells = 0;
-  /** Bytes of the memstores filled, indexes included. */
-  heapBytes = 0;
 
   constructor(catalog: Catalog, manifest: Manifest, nonces: Nonces) {
     this.#catalog = catalog;
@@ -89,9 +87,7 @@ export class LogReplay {
       const store: Store = region.stores[familyIndex]!;
       this.cells++;
       if (!isLess(store.flushedHigh, store.flushedLow, tsoHigh, tsoLow)) continue;
-      const before = store.memstore.heapBytes;
       store.memstore.insert(buf, cellAt, cellLength, tsoHigh, tsoLow);
-      this.heapBytes += store.memstore.heapBytes - before;
     }
   }
 

@@ -35,14 +35,8 @@ import type {
   Value,
 } from '../model/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
-import {
-  CellEncoder,
-  encodeDelete,
-  encodePut,
-  needsNewest,
-  toCellTimestamp,
-  toTtlMs,
-} from './encode.ts';
+import type { CellEncoder } from './encode.ts';
+import { encodeDelete, encodePut, needsNewest, toCellTimestamp, toTtlMs } from './encode.ts';
 import { newestCell } from './reads.ts';
 import type { NewestCell, ReadClock } from './reads.ts';
 import type { Prepared, Steps } from './row_writer.ts';

@@ -89,10 +89,7 @@ export class RowWriter {
     }
     return this.#locked(tableName, {
       row,
-      *prepare(now, _region, mutation) {
-        const distinct = encode(mutation, now);
-        return { writes: true, distinct, answer: joinHalvesOf };
-      },
+      prepare: (now, _region, mutation) => blindSteps(encode(mutation, now)),
       options: optionsOf,
     });
   }
@@ -301,6 +298,12 @@ class Failure {
   constructor(error: unknown) {
     this.error = error;
   }
+}
+
+/** A blind write as an operation: it never has to wait for what it reads. */
+// eslint-disable-next-line require-yield -- It has the shape of operations that do.
+function* blindSteps(distinct: boolean): Steps<Prepared<bigint>> {
+  return { writes: true, distinct, answer: joinHalvesOf };
 }
 
 const joinHalvesOf = (high: number, low: number): bigint => (BigInt(high) << 32n) | BigInt(low);

@@ -166,10 +166,15 @@ export class SchemaChanges {
         const { table, regions } = this.#newTable(schema, ['', ...splits].map(toKey), tso);
         return {
           edits: [put('table', table), ...regions.map((region) => put('region', region))],
-          apply: () => this.#parts.catalog.add(openTable(table, regions)),
+          apply: () => this.#add(openTable(table, regions)),
         };
       });
     });
+  }
+
+  #add(table: TableState): void {
+    this.#parts.catalog.add(table);
+    this.#parts.queue.grew(table.memstoreHeapBytes);
   }
 
   /** Records of a new table whose regions start at these keys, the first of them empty. */
@@ -261,20 +266,20 @@ export class SchemaChanges {
     familyIds: Readonly<Record<string, number>>,
   ): void {
     const families = familiesOf(schema, familyIds);
-    let freed = 0;
+    const before = table.memstoreHeapBytes;
     for (const region of table.regions) {
       const kept = new Map(region.stores.map((store) => [store.familyId, store]));
       region.stores = families.map(({ id, settings }) => {
         const store = kept.get(id) ?? new Store(id, settings);
         store.settings = settings;
-        kept.delete(id);
         return store;
       });
       region.layoutVersion++;
-      for (const store of kept.values()) freed += store.memstore.heapBytes;
     }
     table.describe(schema, tableSettings(schema), families);
-    this.#parts.queue.released(freed);
+    const after = table.memstoreHeapBytes;
+    if (after > before) this.#parts.queue.grew(after - before);
+    else this.#parts.queue.released(before - after);
   }
 
   async setEnabled(name: string, enabled: boolean): Promise<void> {
@@ -333,9 +338,8 @@ export class SchemaChanges {
 
   #replace(old: TableState, by: TableState | null): void {
     this.#parts.catalog.replace(old, by);
-    let freed = 0;
-    for (const region of old.regions) freed += region.memstoreHeapBytes;
-    this.#parts.queue.released(freed);
+    if (by !== null) this.#parts.queue.grew(by.memstoreHeapBytes);
+    this.#parts.queue.released(old.memstoreHeapBytes);
   }
 
   #table(name: string): TableState {

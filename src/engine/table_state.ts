@@ -125,6 +125,13 @@ export class TableState {
     return { familyIndex, familyBytes, qualifier };
   }
 
+  /** Bytes of memory of all its memstores, indexes included. */
+  get memstoreHeapBytes(): number {
+    let bytes = 0;
+    for (const region of this.regions) bytes += region.memstoreHeapBytes;
+    return bytes;
+  }
+
   regionOf(row: Uint8Array): Region {
     const regions = this.regions;
     return regions.length === 1 ? regions[0]! : regions[regionIndexOf(regions, row)]!;

@@ -1,0 +1,18 @@
+/**
+ * Cellar as a library: `import { open } from 'cellardb'`. Everything that users hold is here; the rest of `src` is not
+ * public and may change.
+ */
+export { open, EmbeddedConnection } from './engine/index.ts';
+export type { Logger, OpenOptions, RecoverySummary } from './engine/index.ts';
+export * from './model/index.ts';
+export {
+  CorruptionException,
+  DiskFullException,
+  FileNotFoundException,
+  FolderLockedException,
+  InvariantError,
+  IoException,
+  ReadOnlyException,
+  StoreException,
+} from './io/index.ts';
+export { fromStringBinary, toStringBinary } from './cell/index.ts';

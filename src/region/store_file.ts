@@ -1,0 +1,242 @@
+/**
+ * A store file as readers use it: opened when the first of them needs it (opening a store reads the manifest, not the
+ * data), ruled out without opening by key range, time range or Bloom filter, kept on the disk while a reader holds it.
+ */
+import { END, WAIT, compareRanges } from '../cell/index.ts';
+import type { CellSource, CellView, SeekKey, SourceState } from '../cell/index.ts';
+import { invariant } from '../io/index.ts';
+import type { FileSystem } from '../io/index.ts';
+import { HFileReader, PROBE_ABSENT, PROBE_WAIT } from '../hfile/index.ts';
+import type { BlockCache, CursorOptions, FileStamp, HFileReaderOptions } from '../hfile/index.ts';
+import { rowRangeOf } from './row_range_source.ts';
+
+/** What files of one engine share. */
+export interface FileContext {
+  readonly fs: FileSystem;
+  readonly cache: BlockCache;
+  readonly readerOptions: HFileReaderOptions;
+}
+
+/** What the manifest says of a file. */
+export interface StoreFileInfo {
+  readonly id: number;
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly cellCount: number;
+  /** Null when the file is empty. */
+  readonly firstRow: Uint8Array | null;
+  readonly lastRow: Uint8Array | null;
+  /** Of its cells; the least is 0 if a marker reaches down to there. In halves, the greatest inclusive. */
+  readonly minTimestampHigh: number;
+  readonly minTimestampLow: number;
+  readonly maxTimestampHigh: number;
+  readonly maxTimestampLow: number;
+  /** Least write number of its cells, in halves: a read as of before sees nothing of it. */
+  readonly minWriteHigh: number;
+  readonly minWriteLow: number;
+  readonly stamp: FileStamp | null;
+  readonly inMemory: boolean;
+  /** Only these rows belong to the region; empty bounds are open. */
+  readonly fromRow: Uint8Array;
+  readonly toRow: Uint8Array;
+}
+
+export class StoreFile {
+  readonly info: StoreFileInfo;
+  readonly #context: FileContext;
+  #reader: HFileReader | null = null;
+  #opening: Promise<HFileReader> | null = null;
+  #holders = 0;
+  /** Set when the file has left its store: what to do once nobody holds it. */
+  #retire: (() => void) | null = null;
+
+  constructor(info: StoreFileInfo, context: FileContext) {
+    this.info = info;
+    this.#context = context;
+  }
+
+  /** Cursors that hold the file. */
+  get holders(): number {
+    return this.#holders;
+  }
+
+  get isOpen(): boolean {
+    return this.#reader !== null;
+  }
+
+  /** A cursor over the file's rows of this region. It holds the file until it is closed. */
+  cursor(options: CursorOptions = {}): CellSource {
+    this.#holders++;
+    const source = new LazySource(this, options);
+    return rowRangeOf(source, this.info.fromRow, this.info.toRow);
+  }
+
+  /** A cursor for reads of single rows: a seek to a row that the file cannot hold answers END without reading. */
+  pointCursor(options: CursorOptions = {}): CellSource {
+    this.#holders++;
+    return new PointSource(this, options);
+  }
+
+  /** The open reader, or null: `open` first. */
+  get reader(): HFileReader | null {
+    return this.#reader;
+  }
+
+  open(): Promise<HFileReader> {
+    this.#opening ??= this.#open();
+    return this.#opening;
+  }
+
+  async #open(): Promise<HFileReader> {
+    const { fs, cache, readerOptions } = this.#context;
+    try {
+      const { path, stamp, inMemory } = this.info;
+      this.#reader = await HFileReader.open(fs, path, cache, { ...readerOptions, stamp, inMemory });
+      return this.#reader;
+    } catch (error) {
+      // The next reader tries again: what failed may have been the machine, not the file.
+      this.#opening = null;
+      throw error;
+    }
+  }
+
+  released(): void {
+    this.#holders--;
+    invariant(this.#holders >= 0, 'a store file is released as often as it is held', this.info.id);
+    if (this.#holders === 0) this.#retire?.();
+  }
+
+  /** The file has left its store: `done` runs when nobody holds it any more, perhaps at once. */
+  retire(done: () => void): void {
+    this.#retire = done;
+    if (this.#holders === 0) done();
+  }
+
+  async close(): Promise<void> {
+    const reader = this.#opening === null ? null : await this.#opening;
+    this.#opening = null;
+    this.#reader = null;
+    await reader?.close();
+  }
+
+  /** False only if no row of the file can be this one, by its key range. */
+  mayHoldRow(row: Uint8Array, rowAt: number, rowLength: number): boolean {
+    const { firstRow, lastRow, fromRow, toRow } = this.info;
+    if (firstRow === null || lastRow === null) return false;
+    return (
+      compareRanges(row, rowAt, rowLength, firstRow, 0, firstRow.length) >= 0 &&
+      compareRanges(row, rowAt, rowLength, lastRow, 0, lastRow.length) <= 0 &&
+      (fromRow.length === 0 ||
+        compareRanges(row, rowAt, rowLength, fromRow, 0, fromRow.length) >= 0) &&
+      (toRow.length === 0 || compareRanges(row, rowAt, rowLength, toRow, 0, toRow.length) < 0)
+    );
+  }
+}
+
+class NoCell implements CellView {
+  block: Uint8Array = new Uint8Array(0);
+  at = 0;
+  length = 0;
+  rowAt = 0;
+  rowLength = 0;
+  qualifierAt = 0;
+  qualifierLength = 0;
+  timestampAt = 0;
+  valueAt = 0;
+  valueLength = 0;
+  tagsAt = 0;
+  tagsLength = 0;
+  writeHigh = 0;
+  writeLow = 0;
+}
+
+/** Opens its file when the first move needs it. */
+class LazySource implements CellSource {
+  readonly file: StoreFile;
+  readonly #options: CursorOptions;
+  readonly #noCell: CellView = new NoCell();
+  cursor: CellSource | null = null;
+  #isClosed = false;
+
+  constructor(file: StoreFile, options: CursorOptions) {
+    this.file = file;
+    this.#options = options;
+    this.attach();
+  }
+
+  get cell(): CellView {
+    return this.cursor === null ? this.#noCell : this.cursor.cell;
+  }
+
+  /** True once the file is open. */
+  attach(): boolean {
+    if (this.cursor !== null) return true;
+    const { reader } = this.file;
+    if (reader === null) return false;
+    this.cursor = reader.cursor(this.#options);
+    return true;
+  }
+
+  seek(key: SeekKey): SourceState {
+    return this.attach() ? this.cursor!.seek(key) : WAIT;
+  }
+
+  seekToFirst(): SourceState {
+    return this.attach() ? this.cursor!.seekToFirst() : WAIT;
+  }
+
+  next(): SourceState {
+    return this.attach() ? this.cursor!.next() : WAIT;
+  }
+
+  reseek(key: SeekKey): SourceState {
+    return this.attach() ? this.cursor!.reseek(key) : WAIT;
+  }
+
+  seekBeforeRow(row: Uint8Array, rowAt: number, rowLength: number): SourceState {
+    return this.attach() ? this.cursor!.seekBeforeRow(row, rowAt, rowLength) : WAIT;
+  }
+
+  seekToLastRow(): SourceState {
+    return this.attach() ? this.cursor!.seekToLastRow() : WAIT;
+  }
+
+  async load(): Promise<void> {
+    if (this.cursor === null) await this.file.open();
+    else await this.cursor.load();
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.cursor?.close();
+    this.file.released();
+  }
+}
+
+/** Answers seeks to rows; asks key range and Bloom filter before the index. */
+class PointSource extends LazySource {
+  #waitsForBloom = false;
+  #key: SeekKey | null = null;
+
+  override seek(key: SeekKey): SourceState {
+    this.#waitsForBloom = false;
+    const { row, rowAt, rowLength } = key;
+    if (!this.file.mayHoldRow(row, rowAt, rowLength)) return END;
+    if (!this.attach()) return WAIT;
+    const answer = this.file.reader!.probe.mightContainRow(row, rowAt, rowLength);
+    if (answer === PROBE_ABSENT) return END;
+    if (answer === PROBE_WAIT) {
+      this.#waitsForBloom = true;
+      this.#key = key;
+      return WAIT;
+    }
+    return this.cursor!.seek(key);
+  }
+
+  override async load(): Promise<void> {
+    if (!this.#waitsForBloom || this.#key === null) return super.load();
+    const { row, rowAt, rowLength } = this.#key;
+    await this.file.reader!.probe.loadForRow(row, rowAt, rowLength);
+  }
+}
