@@ -33,7 +33,7 @@ import { type AnyEdit, type Edit, ManifestState, packEdit, put } from './state.t
 
 export interface ManifestOptions {
   /**
-   * Edits beyond this and beyond the size of the last checkpoint make a new one. Default 1 MiB.
+   * Edits beyond this and beyond the size of the last checkpoint make a new one. Default 64 KiB.
    */
   readonly checkpointAfterBytes?: number;
 }
@@ -60,7 +60,8 @@ interface Checkpoint {
   file: RecordFile | null;
 }
 
-const CHECKPOINT_AFTER_BYTES: number = 1 << 20;
+/** Some 800 renewals of the oracle's window: reading them costs an open about 10 ms. */
+const CHECKPOINT_AFTER_BYTES: number = 1 << 16;
 /** Commits that wait are gathered up to this many edits a record. */
 const BATCH_EDITS_MAX = 10_000;
 
