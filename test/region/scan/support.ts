@@ -277,10 +277,10 @@ export async function runScan(stores: readonly TestStore[], run: ScanRun): Promi
 export function showResult(result: Result): string {
   return `[${result.cells
     .map((cell) => {
-      const [row, qualifier, value] = [cell.row, cell.qualifier, cell.value].map((bytes) =>
+      const [qualifier, value] = [cell.qualifier, cell.value].map((bytes) =>
         Buffer.from(bytes).toString('latin1'),
       );
-      return `${row}/${cell.family}:${qualifier}@${cell.ts}/${cell.type}=${value}`;
+      return `${toStringBinary(cell.row)}/${cell.family}:${qualifier}@${cell.ts}/${cell.type}=${value}`;
     })
     .join(' ')}]`;
 }
