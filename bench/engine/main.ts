@@ -66,6 +66,7 @@ async function measure(
       }
       if (!('measure' in answer)) continue;
       const { value, details = {} } = answer.measure;
+      if (!Number.isFinite(value)) throw new Error(`${workload.id} ${subject} measured nothing`);
       const rounds = [...(lines.get(subject)?.rounds ?? []), value];
       lines.set(subject, { rounds, details, rssBytes: answer.rssBytes });
       log(`${workload.id} ${subject}: ${figure(value)} ${workload.unit}`);
@@ -105,27 +106,26 @@ function ownVersion(): string {
 
 async function main(options: BenchOptions): Promise<void> {
   const { names, missing } = availableSubjects(options);
-  const loadBefore = load();
   const chosen = WORKLOADS.filter(
     ({ id }) => options.only.length === 0 || options.only.some((start) => id.startsWith(start)),
   );
+  const run = {
+    taken: new Date().toISOString().slice(0, 10),
+    mode: `${options.mode}, rounds: ${options.rounds}`,
+    note: options.note,
+    loadBefore: load(),
+    rows: options.rows,
+    machine: machine(),
+    versions: { cellar: ownVersion(), ...Object.fromEntries(peerVersions()) },
+  };
   const workloads: WorkloadResult[] = [];
   for (const workload of chosen) {
     const result = await measure(workload, options, names, missing);
     workloads.push(result);
     process.stdout.write(`${tableOf(result)}\n`);
+    // After each: a run that is stopped leaves what it has.
+    if (options.save !== null) save({ ...run, workloads }, options.save);
   }
-  const run: RunResult = {
-    taken: new Date().toISOString().slice(0, 10),
-    mode: `${options.mode}, ${options.rounds} rounds`,
-    note: options.note,
-    loadBefore,
-    rows: options.rows,
-    machine: machine(),
-    versions: { cellar: ownVersion(), ...Object.fromEntries(peerVersions()) },
-    workloads,
-  };
-  if (options.save !== null) save(run, options.save);
 }
 
 const options = benchOptions(process.argv.slice(2));
