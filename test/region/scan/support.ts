@@ -1,5 +1,13 @@
 /** Array-backed cells for the tests of the read path, and sources that may answer WAIT at any move. */
-import { END, READY, WAIT, keyValueSize, u32, writeKeyValue } from '../../../src/cell/index.ts';
+import {
+  END,
+  READY,
+  WAIT,
+  keyValueSize,
+  toStringBinary,
+  u32,
+  writeKeyValue,
+} from '../../../src/cell/index.ts';
 import type { CellSource, SeekKey, SourceState } from '../../../src/cell/index.ts';
 import type { CellFilter } from '../../../src/filter/index.ts';
 import { PACKED_CELL_HEADER, familySettings, parseFamily } from '../../../src/model/index.ts';
