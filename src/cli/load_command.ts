@@ -1,7 +1,11 @@
 /** `cellar load`: CSV and TSV into a table, in the words of HBase's ImportTsv. */
 import type { Command } from 'commander';
 import { fromStringBinary } from '../cell/index.ts';
-import { NoSuchColumnFamilyException, TableNotFoundException } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  NoSuchColumnFamilyException,
+  TableNotFoundException,
+} from '../model/index.ts';
 import type { Connection } from '../model/index.ts';
 import { parseCount, parseInteger } from './arguments.ts';
 import { EXIT_INTERRUPTED, UsageError, type CliContext, type GlobalOptions } from './context.ts';
@@ -55,7 +59,7 @@ export function addLoadCommand(program: Command, context: CliContext): void {
     .addHelpText('after', LOAD_HELP)
     .action(async (table: string, file: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<LoadFlags>();
-      const roles = parseColumns(flags.columns);
+      const roles = rolesOf(flags.columns);
       const options = loadOptionsOf(flags, roles, file);
       const input =
         file === '-' ? streamInput(context.io.stdin) : await openInput(context.io.env.fs, file);
@@ -68,6 +72,16 @@ export function addLoadCommand(program: Command, context: CliContext): void {
         { mustExist: flags.create !== true },
       );
     });
+}
+
+/** The words of --columns; one that is wrong is a fault of the command line. */
+function rolesOf(text: string): FieldRole[] {
+  try {
+    return parseColumns(text);
+  } catch (error) {
+    if (!(error instanceof IllegalArgumentException)) throw error;
+    throw new UsageError(error.message, { cause: error });
+  }
 }
 
 function loadOptionsOf(flags: LoadFlags, roles: readonly FieldRole[], file: string): LoadOptions {

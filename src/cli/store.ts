@@ -21,7 +21,7 @@ export function openForServe(env: Env): OpenStore {
   return async (dir, { durability, logger } = {}) =>
     open(dir, {
       ...(dir === undefined ? {} : { env }),
-      ...(durability === undefined || durability === 'USE_DEFAULT' ? {} : { durability }),
+      ...(durability === undefined ? {} : { durability }),
       ...(logger === undefined ? {} : { logger }),
     });
 }

@@ -40,6 +40,8 @@ export class DelimitedParser {
   #pending: Buffer = Buffer.alloc(0);
   #line = 1;
   #isStart = true;
+  /** The line under way was faulty. */
+  #isSkipping = false;
   #fields: Uint8Array[] = [];
 
   constructor(format: DelimitedFormat) {
@@ -66,25 +68,35 @@ export class DelimitedParser {
       this.#isStart = false;
       if (buf[0] === 0xef && buf[1] === 0xbb && buf[2] === 0xbf) at = 3;
     }
+    if (this.#isSkipping) at = this.#skip(buf, at);
     while (at < buf.length) {
       const start = at;
       const { end, fault } = this.#record(buf, at, isEnd);
       if (end < 0 && buf.length - start <= RECORD_LENGTH_MAX) break;
       const trouble = end < 0 ? `record is longer than ${RECORD_LENGTH_MAX} bytes` : fault;
-      at = trouble === null ? end : afterLine(buf, start);
-      const isEmpty =
-        trouble === null && this.#fields.length === 1 && this.#fields[0]!.length === 0;
-      if (!isEmpty || buf[start] === QUOTE) {
-        lines.push({
-          line: this.#line,
-          fields: trouble === null ? this.#fields : [],
-          fault: trouble,
-        });
+      if (trouble !== null) {
+        lines.push({ line: this.#line, fields: [], fault: trouble });
+        at = this.#skip(buf, start);
+        continue;
       }
-      this.#line += lineEnds(buf, start, at);
+      const isEmpty = this.#fields.length === 1 && this.#fields[0]!.length === 0;
+      if (!isEmpty || buf[start] === QUOTE) {
+        lines.push({ line: this.#line, fields: this.#fields, fault: null });
+      }
+      this.#line += lineEnds(buf, start, end);
+      at = end;
     }
     this.#pending = Buffer.from(buf.subarray(at));
     return lines;
+  }
+
+  /** Passes over the rest of a faulty line, of which more may come; gives the offset after what is passed over. */
+  #skip(buf: Buffer, at: number): number {
+    const lineEnd = buf.indexOf(LF, at);
+    this.#isSkipping = lineEnd < 0;
+    if (lineEnd < 0) return buf.length;
+    this.#line += 1;
+    return lineEnd + 1;
   }
 
   /** Reads the record at `at` into `#fields`. */
@@ -143,12 +155,6 @@ export class DelimitedParser {
     }
     return { end: at, fault: 'text follows a closing quote' };
   }
-}
-
-/** Offset after the line end that follows `at`. */
-function afterLine(buf: Buffer, at: number): number {
-  const end = buf.indexOf(LF, at);
-  return end < 0 ? buf.length : end + 1;
 }
 
 function lineEnds(buf: Buffer, from: number, to: number): number {

@@ -265,10 +265,8 @@ class Parser {
     if (!isLine) this.#lineEnds();
     for (let first = true; ; first = false) {
       const kind = this.#peek().kind;
-      if (kind === close || kind === 'eof') {
-        if (!isLine) throw this.#unexpected(this.#peek(), `'${close}'`, kind !== close);
-        break;
-      }
+      if (kind === 'eof' && !isLine) throw this.#unexpected(this.#peek(), `'${close}'`);
+      if (kind === close || kind === 'eof') break;
       if (!first) {
         if (!this.skip(',')) break;
         this.#lineEnds();
@@ -357,12 +355,9 @@ class Parser {
     while (this.#peek().kind === 'end' && this.#peek().value === '\n') this.#at += 1;
   }
 
-  #unexpected(
-    token: Token,
-    wanted: string,
-    isIncomplete: boolean = token.kind === 'eof',
-  ): ShellSyntaxError {
-    if (isIncomplete) return new IncompleteError(`text ends where ${wanted} is expected`, token.at);
+  #unexpected(token: Token, wanted: string): ShellSyntaxError {
+    if (token.kind === 'eof')
+      return new IncompleteError(`text ends where ${wanted} is expected`, token.at);
     const found = token.kind === 'end' ? 'the end of the line' : `'${textOf(token.value)}'`;
     return new ShellSyntaxError(`${found} where ${wanted} is expected`, token.at);
   }
