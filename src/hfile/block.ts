@@ -12,10 +12,11 @@
  *         33     n  stored data
  *       33+n   4·c  a checksum of each started `bytes per checksum` of header and stored data
  *
+ * The encoding id of an encoded data block is the first two bytes of its plain data, so a codec compresses it too.
  * A block whose fields contradict each other, or whose checksums do not fit, is corrupt.
  */
 import { CorruptionException } from '../io/index.ts';
-import { putU32, u32 } from '../cell/index.ts';
+import { putU32, u16, u32 } from '../cell/index.ts';
 import { BYTES_PER_CHECKSUM, CHECKSUM_CRC32C } from './checksums.ts';
 import { CHECKSUM_NONE, checksumsSize, putChecksums, verifyChecksums } from './checksums.ts';
 import type { Checksums } from './checksums.ts';
@@ -134,19 +135,14 @@ function open(
   );
   const dataEnd = at + dataSize;
   verifyChecksums(context.checksums, checksumType, bytesPerChecksum, buf, at, dataEnd);
-  let dataAt = at + BLOCK_HEADER_SIZE;
-  let encodingId = 0;
-  let size = plainSize;
-  if (magic === MAGIC_ENCODED_DATA) {
-    check(dataEnd - dataAt >= 2 && plainSize >= 2, 'an encoded block has no encoding');
-    encodingId = (buf[dataAt]! << 8) | buf[dataAt + 1]!;
-    dataAt += 2;
-    size -= 2;
-  }
-  const stored = buf.subarray(dataAt, dataEnd);
-  const data = context.codec === null ? stored : context.codec.decompress(stored, size);
-  check(data.length === size, 'a block has another length than its header says');
-  return { magic, offset, sizeOnDisk: BLOCK_HEADER_SIZE + storedSize, encodingId, data };
+  const stored = buf.subarray(at + BLOCK_HEADER_SIZE, dataEnd);
+  const plain = context.codec === null ? stored : context.codec.decompress(stored, plainSize);
+  check(plain.length === plainSize, 'a block has another length than its header says');
+  const sizeOnDisk = BLOCK_HEADER_SIZE + storedSize;
+  if (magic !== MAGIC_ENCODED_DATA)
+    return { magic, offset, sizeOnDisk, encodingId: 0, data: plain };
+  check(plainSize >= 2, 'an encoded block has no encoding');
+  return { magic, offset, sizeOnDisk, encodingId: u16(plain, 0), data: plain.subarray(2) };
 }
 
 function isBlockMagic(text: string): text is BlockMagic {
@@ -201,15 +197,11 @@ export class BlockOutput {
     return this.#length;
   }
 
-  /**
-   * Adds a block of the plain bytes `data[0 … dataLength)`. For MAGIC_ENCODED_DATA the first two are the encoding id and are
-   * not compressed.
-   */
+  /** Adds a block of the plain bytes `data[0 … dataLength)`; of MAGIC_ENCODED_DATA the first two are the encoding id. */
   add(magic: BlockMagic, data: Uint8Array, dataLength: number): BlockSizes {
-    const kept = magic === MAGIC_ENCODED_DATA ? 2 : 0;
-    const plain = data.subarray(kept, dataLength);
+    const plain = data.subarray(0, dataLength);
     const stored = this.#codec === null ? plain : this.#codec.compress(plain);
-    const dataSize = BLOCK_HEADER_SIZE + kept + stored.length;
+    const dataSize = BLOCK_HEADER_SIZE + stored.length;
     const sizeOnDisk = dataSize + checksumsSize(CHECKSUM_CRC32C, dataSize, BYTES_PER_CHECKSUM);
     this.#reserve(sizeOnDisk);
     const buf = this.#buf;
@@ -221,8 +213,7 @@ export class BlockOutput {
     buf[at + CHECKSUM_TYPE_AT] = CHECKSUM_CRC32C;
     putU32(buf, at + BYTES_PER_CHECKSUM_AT, BYTES_PER_CHECKSUM);
     putU32(buf, at + DATA_SIZE_AT, dataSize);
-    if (kept > 0) buf.set(data.subarray(0, kept), at + BLOCK_HEADER_SIZE);
-    buf.set(stored, at + BLOCK_HEADER_SIZE + kept);
+    buf.set(stored, at + BLOCK_HEADER_SIZE);
     this.#length = putChecksums(this.#checksums, buf, at, at + dataSize);
     return { sizeOnDisk, plainSizeWithHeader: BLOCK_HEADER_SIZE + dataLength };
   }
