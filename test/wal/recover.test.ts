@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { u32 } from '../../src/cell/index.ts';
 import { CorruptionException, IoException, type SimEnv } from '../../src/io/index.ts';
-import { LogVersionException } from '../../src/wal/index.ts';
+import { LogVersionException, SYNC_WAL } from '../../src/wal/index.ts';
 import { DIR, lineOf, linesTo, machine, openLog, recordsOf, withLog, type Log } from './harness.ts';
 
 const FIRST = `${DIR}/0000000001.wal`;
@@ -252,6 +252,45 @@ test('an absent folder is a fresh log', async () => {
   expect(log.recovered).toMatchObject({ segments: [], lastHigh: 0, lastLow: 0, cleanEnd: false });
   await env.drive(log.writer.close());
   expect(env.fs.paths()).toEqual(['store/NOTE']);
+});
+
+test('what is behind the end never comes back, whatever is written over the gap', async () => {
+  const env = machine();
+  const log = await env.drive(openLog(env));
+  await env.drive(log.commit());
+  await env.drive(log.writer.makeRoom(1000));
+  for (let i = 0; i < 3; i++) log.put(); // One batch.
+  await env.drive(log.points.reached(4));
+  const spans = spansOf(env.fs.peek(FIRST));
+  env.fs.flip(FIRST, spans[1]!.at + 60);
+  const first = await env.drive(openLog(env));
+  expect(first.records).toEqual(linesTo(1));
+  await env.drive(first.commit());
+  for (const crashed of [
+    env.kill(),
+    env.crash({ keepUnsynced: 1 }),
+    env.crash({ keepUnsynced: 0 }),
+  ]) {
+    expect(await recordsOf(crashed)).toEqual(linesTo(2));
+  }
+});
+
+test('what no later record vouches for is written again and synced before recovery returns', async () => {
+  const env = machine();
+  const log = await env.drive(openLog(env));
+  await env.drive(log.commit());
+  await env.drive(log.commit({ durability: SYNC_WAL }));
+  const killed = env.kill();
+  const { size: secondSize, at: secondAt } = spansOf(killed.fs.peek(FIRST))[1]!;
+  const ops: string[] = [];
+  killed.fs.failWhen = (op): null => {
+    if (op.kind === 'write' || op.kind === 'sync') ops.push(op.kind);
+    return null;
+  };
+  expect(await recordsOf(killed)).toEqual(linesTo(2));
+  expect(ops).toEqual(['write', 'sync']);
+  expect(await recordsOf(killed.crash({ keepUnsynced: 0 }))).toEqual(linesTo(2));
+  expect(killed.fs.peek(FIRST)).toHaveLength(secondAt + secondSize);
 });
 
 test('a failed sync while recovering fails it; the next one gives the same', async () => {

@@ -287,6 +287,31 @@ describe('segments', () => {
     expect(await recordsOf(env)).toEqual(kept);
   });
 
+  test('a crash at any moment of a reuse leaves a log that opens', async () => {
+    const env = machine();
+    const log = await env.drive(openLog(env, SMALL));
+    while (log.writer.segments.length < 3) await env.drive(log.commit(LONG));
+    const last = log.tso;
+    const work = async (): Promise<void> => {
+      await log.writer.releaseBelow(0, last, { archive: false });
+      const end = log.writer.segments.at(-1)!.number + 2;
+      while (log.writer.segments.at(-1)!.number < end) await log.commit(LONG);
+    };
+    let isDone = false;
+    const done = work().then(() => (isDone = true));
+    while (!isDone) {
+      await env.timers.runFor(0.1);
+      for (const keepUnsynced of [0, 0.5]) {
+        const records = await recordsOf(env.crash({ keepUnsynced }));
+        const tsos = records.map((line) => Number(line.split(' ')[0]));
+        expect(tsos.at(-1)).toBeGreaterThanOrEqual(log.points.durable);
+        expect(tsos[0]).toBeLessThanOrEqual(last);
+      }
+    }
+    await done;
+    expect(log.writer.segments.at(-1)!.generation).toBe(1);
+  });
+
   test('a hold keeps them until it is released, and replayed ones count as well', async () => {
     const env = machine();
     await withLog(
