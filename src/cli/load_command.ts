@@ -1,5 +1,5 @@
 /** `cellar load`: CSV and TSV into a table, in the words of HBase's ImportTsv. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { fromStringBinary } from '../cell/index.ts';
 import {
   IllegalArgumentException,
@@ -48,11 +48,10 @@ export function addLoadCommand(program: Command, context: CliContext): void {
     .option('--row-separator <TEXT>', 'between the parts of a composed row', '|')
     .option('--skip-empty', 'an empty field makes no cell')
     .option('--ts <MS>', 'timestamp of lines that carry none', parseInteger)
-    .option(
-      '--max-errors <N>',
-      'stop after more bad lines than this',
-      (t: string) => parseCount(t),
-      Infinity,
+    .addOption(
+      new Option('--max-errors <N>', 'stop after more bad lines than this')
+        .argParser((text: string) => parseCount(text))
+        .default(Infinity, 'no limit'),
     )
     .option('--batch <N>', 'lines written at once', (t: string) => parseCount(t, 1), 1000)
     .option('--create', 'create the table, with the families of COLUMNS, if it does not exist')
