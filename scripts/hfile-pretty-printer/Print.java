@@ -10,8 +10,8 @@ public class Print {
       Configuration conf = HBaseConfiguration.create();
       conf.set("fs.defaultFS", "file:///");
       try (PrintStream out = new PrintStream(file + ".out", "ISO-8859-1")) {
+        System.setOut(out); // The printer takes it when it is made.
         HFilePrettyPrinter printer = new HFilePrettyPrinter(conf);
-        printer.setPrintStreamTo(out);
         // -m metadata, -k checks the order of rows, -v says what is read, -p prints the cells.
         int code = printer.run(new String[] {"-m", "-k", "-v", "-p", "-f", "file://" + file});
         if (code != 0) out.println("EXIT " + code);

@@ -24,7 +24,7 @@ for package in java.lang java.nio sun.nio.ch; do
 done
 opens="$opens --add-exports=java.base/jdk.internal.misc=ALL-UNNAMED"
 java $opens -cp "$lib/*" "$here/Print.java" $(ls "$work"/*.expected | sed 's/\.expected$//') \
-  >"$work/log" 2>&1
+  >"$work/log" 2>&1 || { tail -20 "$work/log" >&2; exit 1; }
 failed=0
 for expected in "$work"/*.expected; do
   file=${expected%.expected}
