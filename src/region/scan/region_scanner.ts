@@ -171,6 +171,8 @@ export class RegionScanner {
   }
 
   #firstStore(): StoreScanner | null {
+    const only = this.#stores[0]!;
+    if (this.#stores.length === 1) return only.state === READY ? only : null;
     const { reversed } = this.#spec;
     let first: StoreScanner | null = null;
     for (const store of this.#stores) {
@@ -192,6 +194,7 @@ export class RegionScanner {
   }
 
   #isAtRow(store: StoreScanner): boolean {
+    if (this.#stores.length === 1) return true;
     return (
       store.state === READY && sameRowAs(store.source.cell, this.#row.buf, 0, this.#row.length)
     );
