@@ -121,8 +121,8 @@ function rowsText(rows: number | null): string {
   return `${rows.toLocaleString('en')} rows`;
 }
 
-/** Commands to try on the demo set; `target` is how the command line finds the store, e.g. `--data data/demo`. */
-export function demoCommands(target: string): string[] {
+/** Commands of `program` to try on the demo set; `target` is how the command line finds the store, e.g. `--data data/demo`. */
+export function demoCommands(program: string, target: string): string[] {
   const commands: readonly (readonly [string, string])[] = [
     ['count quakes', 'every quake, and a row for each area'],
     ['get quakes 9qbs --versions 5', 'the last five around The Geysers, as versions'],
@@ -130,7 +130,7 @@ export function demoCommands(target: string): string[] {
     ['describe quakes', 'two families, kept in two ways'],
     ['shell', 'the same interactively'],
   ];
-  const lines = commands.map(([command]) => `cellar ${command} ${target}`.trimEnd());
+  const lines = commands.map(([command]) => `${program} ${command} ${target}`.trimEnd());
   const width = Math.max(...lines.map((line) => line.length));
   return lines.map((line, i) => `${line.padEnd(width)}  # ${commands[i]![1]}`);
 }

@@ -1,4 +1,5 @@
 /** `cellar serve`: opens a store, says what it holds, and listens until it is told to stop. */
+import path from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
@@ -39,6 +40,8 @@ export interface ServeHost {
   onStop(task: () => void): () => void;
   /** Ends the process at once. */
   exit(status: number): void;
+  /** How a user calls this program, e.g. `cellar`. */
+  readonly program: string;
 }
 
 export interface ServeOptions {
@@ -67,7 +70,14 @@ export function processHost(env: Env, open: OpenStore): ServeHost {
       };
     },
     exit: (status) => process.exit(status),
+    program: programName(process.argv[1] ?? ''),
   };
+}
+
+/** `cellar` or whatever it is installed as; from a source tree there is no such command, but the file that was started. */
+function programName(script: string): string {
+  const name = path.basename(script);
+  return name === 'main.js' ? `node ${path.relative(process.cwd(), script)}` : name;
 }
 
 /** The command for the command line; `done` gets the exit status when the server has stopped. */
@@ -142,7 +152,7 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
     const write = (line: string): void => void host.stderr.write(`${line}\n`);
     if (options.demo) await loadDemoShown(connection, host, stop.signal);
     const sync = options.dir === undefined ? null : await measureSync(host.env, options.dir);
-    const banner = await describeStore(connection, options, sync);
+    const banner = await describeStore(connection, options, { sync, program: host.program });
     stop.signal.throwIfAborted();
     const server = await startServer({
       connection,
@@ -179,14 +189,17 @@ async function loadDemoShown(
 async function describeStore(
   connection: Connection,
   options: ServeOptions,
-  sync: SyncMeasure | null,
+  { sync, program }: { sync: SyncMeasure | null; program: string },
 ): Promise<string[]> {
   const { data, durability } = connection.status();
   const target = options.dir === undefined ? '' : `--data ${options.dir}`;
   const holdings = await describeHoldings(connection);
   const commands =
     options.demo && options.dir !== undefined
-      ? ['  try it, when this server has stopped:', ...demoCommands(target).map((c) => `    ${c}`)]
+      ? [
+          '  try it, when this server has stopped:',
+          ...demoCommands(program, target).map((c) => `    ${c}`),
+        ]
       : [];
   return [
     data === null ? 'Cellar: a store in memory' : `Cellar: the store in ${data}`,
@@ -224,7 +237,7 @@ function readyLine(
     ...server.addresses,
     data,
     durability,
-    syncMedianMs: sync?.medianMs ?? null,
+    syncMedianMs: sync === null ? null : Number(sync.medianMs.toFixed(3)),
     reallySyncs: sync?.reallySyncs ?? null,
     tables,
     pid: process.pid,

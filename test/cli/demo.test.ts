@@ -105,7 +105,9 @@ test('a load that was broken off is completed by the next', async () => {
 test('an empty store says so; commands name the store', async () => {
   await using connection = await open();
   expect(await describeHoldings(connection)).toEqual(['no tables yet']);
-  expect(demoCommands('--data data/demo')[0]).toMatch(/^cellar count quakes --data data\/demo +# /);
+  expect(demoCommands('cellar', '--data data/demo')[0]).toMatch(
+    /^cellar count quakes --data data\/demo +# /,
+  );
 });
 
 test('without a terminal progress is a few lines', () => {

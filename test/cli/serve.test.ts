@@ -59,6 +59,7 @@ class Run {
         return () => (this.#stop = () => undefined);
       },
       exit: (status) => (this.exited = status),
+      program: 'cellar',
     };
     this.status = runServe({ ...OPTIONS, ...options }, host);
   }
