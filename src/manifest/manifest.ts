@@ -62,6 +62,8 @@ interface Checkpoint {
 
 /** Some 800 renewals of the oracle's window: reading them costs an open about 10 ms. */
 const CHECKPOINT_AFTER_BYTES: number = 1 << 16;
+/** At so many times the limit an open makes the checkpoint before it goes on. */
+const OVERDUE_FACTOR = 2;
 /** Commits that wait are gathered up to this many edits a record. */
 const BATCH_EDITS_MAX = 10_000;
 
@@ -104,7 +106,12 @@ export class Manifest {
     await env.fs.syncFolder(dir);
     const file = await openFound(env, layout.manifest, found);
     const journal = new Journal(env, layout.manifest, packer, file, checkpointEndOf(found));
-    return new Manifest(journal, state, options);
+    const manifest = new Manifest(journal, state, options);
+    // A store that is killed soon after each open never finishes a checkpoint in the background.
+    if (journal.editBytes > OVERDUE_FACTOR * manifest.#checkpointLimit(journal)) {
+      await manifest.checkpoint();
+    }
+    return manifest;
   }
 
   /** A manifest of a store without a folder. */
@@ -328,10 +335,12 @@ export class Manifest {
   }
 
   #checkpointIfOutgrown(journal: Journal): void {
-    const limit = Math.max(this.#checkpointAfterBytes, journal.checkpointBytes);
-    if (journal.editBytes > Math.max(limit, this.#checkpointFloorBytes)) {
-      this.#startCheckpoint(journal);
-    }
+    const limit = Math.max(this.#checkpointLimit(journal), this.#checkpointFloorBytes);
+    if (journal.editBytes > limit) this.#startCheckpoint(journal);
+  }
+
+  #checkpointLimit(journal: Journal): number {
+    return Math.max(this.#checkpointAfterBytes, journal.checkpointBytes);
   }
 
   #startCheckpoint(journal: Journal): void {
