@@ -1,6 +1,6 @@
 /**
  * The cells of one store (a region's family) that are not in a store file yet: slabs of bytes (slabs.ts) under an ordered
- * index of refs (sorted_index.ts), about 25 bytes a cell beyond its own.
+ * index of refs (sorted_index.ts), about 28 bytes a cell beyond its own.
  */
 import { KEY_AT, TYPE_PUT, putU32, u32 } from '../../cell/index.ts';
 import { invariant } from '../../io/index.ts';
@@ -110,6 +110,7 @@ export class Memstore {
     if (length <= LOOP_COPY_MAX) for (let i = 0; i < length; i++) block[to + i] = buf[at + i]!;
     else block.set(new Uint8Array(buf.buffer, buf.byteOffset + at, length), to);
     countCell(this.#stats, probe, length);
+    if (length !== withoutTags) this.#stats.tagCount++;
     const replaced = index.insert(ref);
     if (replaced !== NO_REF) this.#uncount(replaced, ref);
   }

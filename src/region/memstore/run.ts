@@ -10,14 +10,13 @@
  *   one of them (`checked` true) and, if it does not share it, lowers `skip` when it is inserted.
  */
 import type { Probe } from './probe.ts';
+import type { RunArrays, RunPool } from './run_pool.ts';
 import { NO_REF } from './slabs.ts';
 
 /** Entries of a full run. From 256 to 1024 speed is alike; fewer cost more memory. */
 export const RUN_CAPACITY_DEFAULT = 512;
-/** Estimated bytes of a run's objects, beside its arrays. */
-const RUN_OVERHEAD = 400;
-const ENTRY_SIZE = 12;
-const CHILD_SIZE = 8;
+/** Estimated bytes of a run's objects, beside its arrays; its place among its parent's children included. */
+export const RUN_OVERHEAD = 500;
 
 export class Run {
   prefixes: Float64Array;
@@ -35,28 +34,25 @@ export class Run {
   next: Run | null = null;
   previous: Run | null = null;
 
-  constructor(capacity: number, children: Run[] | null) {
-    const store = new ArrayBuffer(capacity * ENTRY_SIZE);
-    this.prefixes = new Float64Array(store, 0, capacity);
-    this.refs = new Int32Array(store, capacity * 8, capacity);
-    this.capacity = capacity;
+  #arrays: RunArrays;
+
+  constructor(arrays: RunArrays, children: Run[] | null) {
+    this.#arrays = arrays;
+    this.prefixes = arrays.prefixes;
+    this.refs = arrays.refs;
+    this.capacity = arrays.capacity;
     this.children = children;
   }
 
-  heapBytes(): number {
-    const childrenBytes = this.children === null ? 0 : this.capacity * CHILD_SIZE;
-    return RUN_OVERHEAD + this.capacity * ENTRY_SIZE + childrenBytes;
-  }
-
-  /** Moves the entries to arrays of another capacity. */
-  resize(capacity: number): void {
-    const store = new ArrayBuffer(capacity * ENTRY_SIZE);
-    const prefixes = new Float64Array(store, 0, capacity);
-    const refs = new Int32Array(store, capacity * 8, capacity);
-    prefixes.set(this.prefixes.subarray(0, this.count));
-    refs.set(this.refs.subarray(0, this.count));
-    this.prefixes = prefixes;
-    this.refs = refs;
+  /** Moves the entries to arrays of another capacity and gives back the old. */
+  resize(capacity: number, pool: RunPool): void {
+    const arrays = pool.take(capacity);
+    arrays.prefixes.set(this.prefixes.subarray(0, this.count));
+    arrays.refs.set(this.refs.subarray(0, this.count));
+    pool.give(this.#arrays);
+    this.#arrays = arrays;
+    this.prefixes = arrays.prefixes;
+    this.refs = arrays.refs;
     this.capacity = capacity;
   }
 

@@ -5,7 +5,8 @@
  */
 import { invariant } from '../../io/index.ts';
 import { PREFIX_LENGTH, Probe } from './probe.ts';
-import { Run } from './run.ts';
+import { RUN_OVERHEAD, Run } from './run.ts';
+import { RunPool } from './run_pool.ts';
 import { NO_REF } from './slabs.ts';
 
 const CAPACITY_MIN = 16;
@@ -20,8 +21,8 @@ export class SortedIndex {
   at = 0;
   exact = false;
   readonly firstLeaf: Run;
-  /** Bytes of all runs. */
-  bytes: number;
+  readonly #pool: RunPool = new RunPool();
+  #runCount = 1;
   #root: Run;
   #depth = 0;
   readonly #blocks: readonly Uint8Array[];
@@ -42,10 +43,14 @@ export class SortedIndex {
     this.#blocks = blocks;
     this.#capacityMax = runCapacity;
     this.#capacityHalf = runCapacity / 2;
-    this.#root = new Run(Math.min(CAPACITY_MIN, runCapacity), null);
+    this.#root = new Run(this.#pool.take(Math.min(CAPACITY_MIN, runCapacity)), null);
     this.firstLeaf = this.#root;
     this.leaf = this.#root;
-    this.bytes = this.#root.heapBytes();
+  }
+
+  /** Bytes of all runs. */
+  get bytes(): number {
+    return this.#pool.bytes + this.#runCount * RUN_OVERHEAD;
   }
 
   get root(): Run {
@@ -195,9 +200,7 @@ export class SortedIndex {
     let entryPrefix = prefix;
     if (Number.isNaN(prefix)) entryPrefix = this.#lowerSkip(run, ref);
     if (run.count === run.capacity) {
-      this.bytes -= run.heapBytes();
-      run.resize(this.#grownCapacity(run.capacity));
-      this.bytes += run.heapBytes();
+      run.resize(this.#grownCapacity(run.capacity), this.#pool);
     }
     run.insertAt(index, entryPrefix, ref);
     if (child !== null) run.children?.splice(index, 0, child);
@@ -250,11 +253,8 @@ export class SortedIndex {
 
   /** Moves the entries from `middle` on to a new run behind `run`. */
   #splitAt(run: Run, middle: number, separator: number): Run {
-    this.bytes -= run.heapBytes();
-    const right = new Run(
-      this.#capacityHalf,
-      run.children === null ? null : run.children.splice(middle),
-    );
+    const children = run.children === null ? null : run.children.splice(middle);
+    const right = new Run(this.#pool.take(this.#capacityHalf), children);
     right.prefixes.set(run.prefixes.subarray(middle, run.count));
     right.refs.set(run.refs.subarray(middle, run.count));
     right.count = run.count - middle;
@@ -264,7 +264,7 @@ export class SortedIndex {
     run.count = middle;
     run.highRef = separator;
     run.version++;
-    if (middle <= this.#capacityHalf) run.resize(this.#capacityHalf);
+    if (middle <= this.#capacityHalf) run.resize(this.#capacityHalf, this.#pool);
     if (run.children === null) {
       right.previous = run;
       right.next = run.next;
@@ -273,7 +273,7 @@ export class SortedIndex {
     }
     this.#refit(run);
     this.#refit(right);
-    this.bytes += run.heapBytes() + right.heapBytes();
+    this.#runCount++;
     return right;
   }
 
@@ -311,12 +311,13 @@ export class SortedIndex {
 
   #addToParent(level: number, left: Run, right: Run, separator: number): void {
     if (level === 0) {
-      const root = new Run(Math.min(CAPACITY_MIN, this.#capacityMax), [left]);
+      const capacity = Math.min(CAPACITY_MIN, this.#capacityMax);
+      const root = new Run(this.#pool.take(capacity), [left]);
       root.refs[0] = left.refs[0]!;
       root.count = 1;
       this.#scratch.setStored(this.#blocks, root.refs[0]);
       root.setSkip(this.#scratch.symbolCount(), this.#blocks, this.#scratch);
-      this.bytes += root.heapBytes();
+      this.#runCount++;
       this.#root = root;
       this.#add(0, root, 1, separator, this.#prefixIn(root, separator), right);
       return;
@@ -340,7 +341,7 @@ export class SortedIndex {
     let leaf: Run | null = this.firstLeaf;
     const checkRun = (run: Run, isLast: boolean): number => {
       invariant(run.count <= run.capacity, 'run holds more than its capacity', run.count);
-      let bytes = run.heapBytes();
+      let runCount = 1;
       for (let i = 0; i < run.count; i++) {
         const key = this.#storedProbe(run.refs[i]!);
         invariant(key.prefix(run.skip) === run.prefixes[i], 'prefix is not the key’s', i);
@@ -361,11 +362,11 @@ export class SortedIndex {
       } else {
         invariant(run.children.length === run.count, 'children do not match entries', run.count);
         run.children.forEach((child, i) => {
-          bytes += checkRun(child, isLast && i === run.count - 1);
+          runCount += checkRun(child, isLast && i === run.count - 1);
         });
       }
-      return bytes;
+      return runCount;
     };
-    invariant(checkRun(this.#root, true) === this.bytes, 'bytes of the index are counted wrongly');
+    invariant(checkRun(this.#root, true) === this.#runCount, 'runs are counted wrongly');
   }
 }

@@ -12,6 +12,8 @@ export interface MemstoreStats {
   cellBytes: number;
   /** Cells that are delete markers of any kind. */
   deleteCount: number;
+  /** Cells with tags that were inserted, replaced ones too. */
+  tagCount: number;
   minWriteHigh: number;
   minWriteLow: number;
   maxWriteHigh: number;
@@ -27,6 +29,7 @@ export function emptyStats(): MemstoreStats {
     cellCount: 0,
     cellBytes: 0,
     deleteCount: 0,
+    tagCount: 0,
     minWriteHigh: 0xffffffff,
     minWriteLow: 0xffffffff,
     maxWriteHigh: 0,
