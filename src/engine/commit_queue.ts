@@ -83,6 +83,9 @@ const RECORD_OVERHEAD = 512;
 const CELL_OVERHEAD = 4;
 const GROUP_OVERHEAD = 12;
 
+/** Flushes begin when memstores hold this share of their limit: the rest takes what comes while they run. */
+const PRESSURE_SHARE = 0.4;
+
 export class CommitQueue {
   readonly #log: CommitLog;
   readonly #clock: CommitClock;
@@ -97,8 +100,11 @@ export class CommitQueue {
   /** Bytes of all memstores, indexes included. */
   memstoreHeapBytes = 0;
   commits = 0;
-  /** Asked when memory is short: starts flushes. */
+  /** Asked when memory gets short, in time before writers have to wait: starts flushes. */
   onPressure: (() => void) | null = null;
+  /** Bytes of all memstores, or of one region's, from which on it is asked. */
+  readonly #pressureBytes: number;
+  readonly #regionPressureBytes: number;
   readonly #header: { -readonly [K in keyof RecordHead]: RecordHead[K] } = {
     kind: KIND_COMMIT,
     tsoHigh: 0,
@@ -119,6 +125,8 @@ export class CommitQueue {
     this.#clock = parts.clock;
     this.#readPoint = parts.readPoint;
     this.#limits = parts.limits;
+    this.#pressureBytes = parts.limits.serverBytes * PRESSURE_SHARE;
+    this.#regionPressureBytes = parts.limits.regionBytes * PRESSURE_SHARE;
     this.#timers = parts.timers;
   }
 
@@ -140,11 +148,13 @@ export class CommitQueue {
     this.#checkTakesWrites();
     if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
     const bytes = mutation.size;
-    if (
-      this.memstoreHeapBytes + bytes > this.#limits.serverBytes ||
-      region.memstoreHeapBytes + bytes > this.#limits.regionBytes
-    ) {
-      return this.#waitForMemory(region, bytes);
+    const heapBytes = this.memstoreHeapBytes + bytes;
+    const regionBytes = region.memstoreHeapBytes + bytes;
+    if (heapBytes > this.#pressureBytes || regionBytes > this.#regionPressureBytes) {
+      this.onPressure?.();
+      if (heapBytes > this.#limits.serverBytes || regionBytes > this.#limits.regionBytes) {
+        return this.#waitForMemory(region, bytes);
+      }
     }
     const logBytes =
       RECORD_OVERHEAD +

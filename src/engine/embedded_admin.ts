@@ -1,7 +1,9 @@
 /** The administration of an embedded store. */
-import { IllegalArgumentException, parseTableName } from '../model/index.ts';
+import { IllegalArgumentException, checkOptionNames, parseTableName } from '../model/index.ts';
 import type { Admin, FamilySpec, TableDescription, TableSpec } from '../model/index.ts';
 import type { RegionServer } from './region_server.ts';
+
+const COMPACT_OPTIONS: ReadonlySet<string> = new Set(['major']);
 
 export class EmbeddedAdmin implements Admin {
   readonly #server: RegionServer;
@@ -81,6 +83,20 @@ export class EmbeddedAdmin implements Admin {
       enabled: table.enabled,
       splits: table.regions.map((region) => Uint8Array.from(region.startKey)),
     };
+  }
+
+  flush(name?: string): Promise<void> {
+    const { catalog, background } = this.#server;
+    return this.#run(async () => {
+      const tables = name === undefined ? [...catalog.tables()] : [catalog.get(name)];
+      for (const table of tables) await background.flushTable(table);
+    });
+  }
+
+  compact(name: string, options: { major?: boolean } = {}): Promise<void> {
+    const { catalog, background } = this.#server;
+    checkOptionNames(options, COMPACT_OPTIONS, 'compact');
+    return this.#run(() => background.compactTable(catalog.get(name), options.major === true));
   }
 
   async listTables(options: { namespace?: string; pattern?: string } = {}): Promise<string[]> {

@@ -1,5 +1,5 @@
 /** The connection of an embedded store. */
-import type { Admin, Connection, StoreStatus, Table } from '../model/index.ts';
+import type { Admin, Connection, FileDescription, StoreStatus, Table } from '../model/index.ts';
 import { EmbeddedAdmin } from './embedded_admin.ts';
 import { EmbeddedTable } from './embedded_table.ts';
 import type { OpenOptions } from './options.ts';
@@ -26,6 +26,10 @@ export class EmbeddedConnection implements Connection {
 
   tso(): Promise<bigint> {
     return this.#server.tso();
+  }
+
+  async files(table?: string): Promise<FileDescription[]> {
+    return this.#server.describeFiles(table);
   }
 
   status(): StoreStatus {

@@ -3,13 +3,17 @@
  * of its commit (HBase: ServerNonceManager). Kept for 30 minutes, also over a restart: they stand in the log's records.
  */
 import type { Clock } from '../io/index.ts';
-import { putU64 } from '../cell/index.ts';
+import { putU64, u64 } from '../cell/index.ts';
 import type { Nonce } from '../model/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
 
-export const NONCE_KEPT_MS = 30 * 60 * 1000;
+export const NONCE_KEPT_MS: number = 30 * 60 * 1000;
 /** How many entries are looked at for age when one is added: enough to keep up, never a pause. */
 const SWEEP_STEP = 4;
+
+const NONCE_SIZE = 16;
+const PACKED_SIZE: number = NONCE_SIZE + 8;
+const TSO_LOGICAL_BITS = 18n;
 
 interface Entry {
   /** Null while the first request runs. */
@@ -51,6 +55,25 @@ export class Nonces {
   recovered(nonce: Uint8Array, tso: bigint, atMs: number): void {
     if (this.#clock.nowMs() - atMs > NONCE_KEPT_MS) return;
     this.#entries.set(keyOf(nonce), { tso, addedMs: atMs, done: Promise.resolve(tso) });
+  }
+
+  /** Finished nonces and their commits, 24 bytes each, for a checkpoint that outlives the log's segments. */
+  pack(): Uint8Array {
+    const finished = [...this.#entries].filter(([, entry]) => entry.tso !== null);
+    const body = Buffer.alloc(finished.length * PACKED_SIZE);
+    finished.forEach(([key, entry], i) => {
+      body.write(key, i * PACKED_SIZE, 'latin1');
+      putU64(body, i * PACKED_SIZE + NONCE_SIZE, entry.tso ?? 0n);
+    });
+    return body;
+  }
+
+  /** Takes what `pack` gave. */
+  unpack(body: Uint8Array): void {
+    for (let at = 0; at + PACKED_SIZE <= body.length; at += PACKED_SIZE) {
+      const tso = u64(body, at + NONCE_SIZE);
+      this.recovered(body.subarray(at, at + NONCE_SIZE), tso, Number(tso >> TSO_LOGICAL_BITS));
+    }
   }
 
   /**

@@ -12,6 +12,14 @@ export interface OpenOptions {
   readonly memstoreBytes?: number;
   /** Memory of one region's memstores. Default: as `memstoreBytes`. */
   readonly regionMemstoreBytes?: number;
+  /** Memory of the block cache. Default 64 MiB. */
+  readonly blockCacheBytes?: number;
+  /** Bytes of log on the disk beyond which the region that holds the oldest is flushed. Default 256 MiB. */
+  readonly logBytesMax?: number;
+  /** Bytes a second that compactions write at most; 0, the default: as fast as it goes. */
+  readonly compactionBytesPerSecond?: number;
+  /** Whether stores are compacted by themselves. Default true. */
+  readonly autoCompact?: boolean;
   /** How long a write waits for memory before RegionTooBusyException. Default 5000. */
   readonly busyTimeoutMs?: number;
   /** Size of a log segment, allocated ahead. Default 16 MiB. */
@@ -38,6 +46,10 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'durability',
   'memstoreBytes',
   'regionMemstoreBytes',
+  'blockCacheBytes',
+  'logBytesMax',
+  'compactionBytesPerSecond',
+  'autoCompact',
   'busyTimeoutMs',
   'logSegmentBytes',
   'asyncSyncMs',
@@ -63,6 +75,10 @@ export interface Settings {
   readonly durability: Exclude<Durability, 'USE_DEFAULT'>;
   readonly memstoreBytes: number;
   readonly regionMemstoreBytes: number;
+  readonly blockCacheBytes: number;
+  readonly logBytesMax: number;
+  readonly compactionBytesPerSecond: number;
+  readonly autoCompact: boolean;
   readonly busyTimeoutMs: number;
   readonly logSegmentBytes: number;
   readonly asyncSyncMs: number;
@@ -87,6 +103,15 @@ export function settingsOf(options: OpenOptions): Settings {
     durability,
     memstoreBytes,
     regionMemstoreBytes: bytesOf('regionMemstoreBytes', options.regionMemstoreBytes, memstoreBytes),
+    blockCacheBytes: countOf('blockCacheBytes', options.blockCacheBytes, 64 * MEBIBYTE, 0),
+    logBytesMax: countOf('logBytesMax', options.logBytesMax, 256 * MEBIBYTE, MEBIBYTE),
+    compactionBytesPerSecond: countOf(
+      'compactionBytesPerSecond',
+      options.compactionBytesPerSecond,
+      0,
+      0,
+    ),
+    autoCompact: options.autoCompact ?? true,
     busyTimeoutMs: countOf('busyTimeoutMs', options.busyTimeoutMs, 5000, 0),
     logSegmentBytes: countOf('logSegmentBytes', options.logSegmentBytes, 16 * MEBIBYTE, 64 * 1024),
     asyncSyncMs: countOf('asyncSyncMs', options.asyncSyncMs, 200, 1),

@@ -29,12 +29,11 @@ import {
   RegionScanner,
   openStores,
 } from '../region/index.ts';
-import type { Region } from '../region/index.ts';
+import type { ReadableStore, Region, SourceWishes } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import { highOf, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
-import type { RowContext } from './row_operations.ts';
 import type { Steps } from './row_writer.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
 
@@ -101,7 +100,7 @@ export class Reads {
     const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
     checkFamilies(table, spec);
     const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
-    const cached = this.#readerOf(region);
+    const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
     const state = reader.read(row, spec, high, low, nowMs);
     if (state === WAIT) reader.abandon();
@@ -110,22 +109,30 @@ export class Reads {
     return reader.result;
   }
 
-  /** The region's reader, or one for this read alone while that is in the middle of another row. */
-  #readerOf(region: Region): CachedReader {
+  /**
+   * The region's reader, or one for this read alone: while that is in the middle of another row, for reads of the past,
+   * and for reads that shall leave the cache alone.
+   */
+  #readerOf(region: Region, spec: ReadSpec, high: number, low: number): CachedReader {
+    if (!spec.cacheBlocks || region.needsHistory(high, low)) {
+      return makeReader(region, { high, low, points: true, cacheBlocks: spec.cacheBlocks });
+    }
     const known = this.#readers.get(region);
     const isCurrent = known?.layoutVersion === region.layoutVersion;
     if (known !== undefined && isCurrent && !known.isBusy) return known;
-    const made = {
-      reader: new PointReader(
-        region.stores.map((store) => ({ settings: store.settings, sources: store.sources() })),
-      ),
-      layoutVersion: region.layoutVersion,
-      isBusy: false,
-    };
+    const made = makeReader(region, NO_HISTORY);
     if (known?.isBusy === true && isCurrent) return made;
     if (known?.isBusy === false) known.reader.close();
     this.#readers.set(region, made);
     return made;
+  }
+
+  /** The region's layers have changed: lets go of the files that its reader holds. */
+  forget(region: Region): void {
+    const known = this.#readers.get(region);
+    if (known === undefined) return;
+    this.#readers.delete(region);
+    if (!known.isBusy) known.reader.close();
   }
 
   async get(
@@ -139,7 +146,7 @@ export class Reads {
     const region = table.regionOf(row);
     checkFamilies(table, spec);
     const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
-    const cached = this.#readerOf(region);
+    const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
     try {
       while (reader.read(row, spec, high, low, nowMs) === WAIT) {
@@ -238,7 +245,7 @@ export class Reads {
     if (cut === null) return null;
     checkFamilies(table, cut);
     return new RegionScanner({
-      stores: openStores(region.stores, cut, cut.reversed),
+      stores: openStores(readableStores(region, spec, moment), cut, cut.reversed),
       spec: cut,
       readHigh: moment.high,
       readLow: moment.low,
@@ -291,6 +298,25 @@ async function countRegion(
 const notInMemory = (table: string): NotInMemoryException =>
   new NotInMemoryException(`the row of table ${table} is not wholly in memory: use get`);
 
+const NO_HISTORY: SourceWishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
+
+function makeReader(region: Region, wishes: SourceWishes): CachedReader {
+  const stores = region.stores.map((store) => ({
+    settings: store.settings,
+    sources: store.sources(wishes),
+  }));
+  return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
+}
+
+function readableStores(region: Region, spec: ScanSpec, moment: ReadMoment): ReadableStore[] {
+  const { high, low } = moment;
+  const wishes = { high, low, points: false, cacheBlocks: spec.cacheBlocks };
+  return region.stores.map((store) => ({
+    settings: store.settings,
+    sources: () => store.sources(wishes),
+  }));
+}
+
 /** Throws NoSuchColumnFamilyException. */
 function checkFamilies(table: TableState, spec: ReadSpec): void {
   for (const { family } of spec.families ?? []) table.familyIndex(family);
@@ -323,13 +349,13 @@ export interface NewestCell {
 
 /** The newest applied and visible cell of a column, for read-modify-write: synced or not. */
 export function* newestCell(
-  context: RowContext,
+  context: { readonly region: Region; readonly row: Uint8Array; readonly clock: ReadClock },
   column: ResolvedColumn,
   timeRange: TimeRangeSpec,
 ): Steps<NewestCell | null> {
   const store = context.region.stores[column.familyIndex];
   invariant(store !== undefined, 'a region has a store a family');
-  const reader = new NewestReader(store.settings, store.sources());
+  const reader = new NewestReader(store.settings, store.sources(NO_HISTORY));
   const nowMs = context.clock.followedMs();
   const { row } = context;
   try {

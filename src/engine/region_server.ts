@@ -4,12 +4,13 @@
  */
 import { IoException, invariant, memoryEnv, realEnv } from '../io/index.ts';
 import type { Env, FolderLock, StoreException } from '../io/index.ts';
-import { DataLayout, Manifest } from '../manifest/index.ts';
+import { DataLayout, Manifest, ONLY } from '../manifest/index.ts';
 import { StoreClosedException } from '../model/index.ts';
-import type { StoreStatus } from '../model/index.ts';
+import type { FileDescription, StoreStatus } from '../model/index.ts';
 import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
 import type { LogListener } from '../wal/index.ts';
+import { Background } from './background.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
 import type { CommitLog } from './commit_queue.ts';
@@ -24,6 +25,10 @@ import { Reads } from './reads.ts';
 import { LogReplay } from './replay.ts';
 import { RowWriter } from './row_writer.ts';
 import { SchemaChanges } from './schema_changes.ts';
+import { StoreFiles } from './store_files.ts';
+
+/** Where a store in memory keeps its files, in a file system of its own. */
+const MEMORY_FOLDER = '/store';
 
 /** What recovery found and did, for the banner and the logger. */
 export interface RecoverySummary {
@@ -36,10 +41,11 @@ export interface RecoverySummary {
 
 interface Parts {
   readonly env: Env;
-  readonly layout: DataLayout | null;
+  readonly layout: DataLayout;
   readonly settings: Settings;
   readonly logger: Logger;
   readonly lock: FolderLock | null;
+  readonly files: StoreFiles;
   readonly manifest: Manifest;
   readonly readPoint: ReadPoint;
   readonly oracle: Oracle;
@@ -51,7 +57,7 @@ interface Parts {
 
 export class RegionServer {
   readonly env: Env;
-  readonly layout: DataLayout | null;
+  readonly layout: DataLayout;
   readonly settings: Settings;
   readonly logger: Logger;
   readonly manifest: Manifest;
@@ -65,6 +71,8 @@ export class RegionServer {
   readonly rows: RowWriter;
   readonly schema: SchemaChanges;
   readonly reads: Reads;
+  readonly files: StoreFiles;
+  readonly background: Background;
   readonly recovery: RecoverySummary;
   readonly #lock: FolderLock | null;
   /** Operations that `close` waits for. */
@@ -83,6 +91,7 @@ export class RegionServer {
     this.log = parts.log;
     this.catalog = parts.catalog;
     this.nonces = parts.nonces;
+    this.files = parts.files;
     this.recovery = parts.recovery;
     this.#lock = parts.lock;
     const log: CommitLog = parts.log ?? new MemoryLog(parts.readPoint);
@@ -111,7 +120,9 @@ export class RegionServer {
       manifest: this.manifest,
       queue: this.queue,
       clock: this.env.clock,
+      files: this.files,
     });
+    this.background = new Background(this);
   }
 
   /** Why no writes are taken any more; null while they are. */
@@ -167,12 +178,13 @@ export class RegionServer {
       regions += table.regions.length;
       for (const region of table.regions) {
         cells += region.memstoreCells;
-        for (const store of region.stores) bytes += store.memstore.cellBytes;
+        for (const store of region.stores) bytes += store.memstoreCellBytes;
       }
     }
     const { readPoint, queue, log } = this;
+    const cache = this.files.cache.metrics();
     return {
-      data: this.layout?.dir ?? null,
+      data: this.#lock === null ? null : this.layout.dir,
       durability: this.settings.durability,
       readPoint: joinHalves(readPoint.high, readPoint.low),
       durablePoint: joinHalves(readPoint.durableHigh, readPoint.durableLow),
@@ -191,8 +203,23 @@ export class RegionServer {
         log_batches: log?.metrics.batches ?? 0,
         log_syncs: log?.metrics.syncs ?? 0,
         nonces: this.nonces.size,
+        flushes: this.background.flusher.flushes,
+        flush_failures: this.background.flusher.failures,
+        compactions: this.background.compactor.compactions,
+        compaction_failures: this.background.compactor.failures,
+        compactions_waiting: this.background.compactor.waitingCount,
+        block_cache_bytes: this.files.cache.sizeBytes,
+        block_cache_hits: cache.hits,
+        block_cache_misses: cache.misses,
       },
     };
+  }
+
+  /** The store files of a table, or of all. Throws TableNotFoundException. */
+  describeFiles(name: string | undefined): FileDescription[] {
+    this.checkOpen();
+    const tables = name === undefined ? [...this.catalog.tables()] : [this.catalog.get(name)];
+    return tables.flatMap((table) => this.files.describe(table));
   }
 
   close(): Promise<void> {
@@ -205,6 +232,7 @@ export class RegionServer {
       await new Promise<void>((resolve) => (this.#whenIdle = resolve));
     }
     await this.schema.settled();
+    await this.background.stop();
     const failure = this.fatal;
     this.queue.stop(new StoreClosedException('the store is closed'));
     try {
@@ -214,6 +242,7 @@ export class RegionServer {
         await this.log?.close();
       }
     } finally {
+      await this.files.close();
       await this.manifest.close();
       await this.env.executor.close();
       await this.#lock?.release();
@@ -237,7 +266,7 @@ export async function openServer(
   await prepareFolder(env, dir, settings.mustExist);
   const lock = await env.fs.lockFolder(dir, { address: settings.address });
   try {
-    return await openFolder(env, dir, settings, logger, lock);
+    return await openFolder(env, dir, settings, logger, lock, options.env === undefined);
   } catch (error) {
     await lock.release();
     throw error;
@@ -246,6 +275,15 @@ export async function openServer(
 
 async function openInMemory(env: Env, settings: Settings, logger: Logger): Promise<RegionServer> {
   const manifest = Manifest.inMemory(env);
+  const layout = new DataLayout(MEMORY_FOLDER);
+  const files = await StoreFiles.create({
+    env,
+    layout,
+    manifest,
+    logger,
+    cacheBytes: settings.blockCacheBytes,
+    nativeChecksums: false,
+  });
   const readPoint = new ReadPoint();
   const oracle = await openOracle({ env, manifest, readPoint, settings, logger, lastTso: 0n });
   const cursor = oracle.cursor();
@@ -253,10 +291,11 @@ async function openInMemory(env: Env, settings: Settings, logger: Logger): Promi
   const recovery = { commits: 0, cells: 0, tookMs: 0, cleanClose: true, notes: [] };
   return new RegionServer({
     env,
-    layout: null,
+    layout,
     settings,
     logger,
     lock: null,
+    files,
     manifest,
     readPoint,
     oracle,
@@ -291,19 +330,33 @@ async function openFolder(
   settings: Settings,
   logger: Logger,
   lock: FolderLock,
+  nativeChecksums: boolean,
 ): Promise<RegionServer> {
   const startMs = env.clock.monotonicMs();
   const layout = new DataLayout(dir);
+  const server: { current: RegionServer | null } = { current: null };
   const manifest = await Manifest.open(env, dir);
   await env.fs.remove(layout.tmp);
+  const files = await StoreFiles.create({
+    env,
+    layout,
+    manifest,
+    logger,
+    cacheBytes: settings.blockCacheBytes,
+    nativeChecksums,
+  });
   const catalog = new Catalog();
   catalog.load(manifest);
+  for (const table of catalog.tables()) files.attach(table);
   const nonces = new Nonces(env.clock);
+  const kept = manifest.get('nonces', ONLY);
+  if (kept !== undefined) nonces.unpack(kept.body);
   const replay = new LogReplay(catalog, manifest, nonces);
   const logOptions = {
     segmentBytes: settings.logSegmentBytes,
     asyncSyncMs: settings.asyncSyncMs,
     blockingSync: settings.blockingSync,
+    isDiskBusy: () => server.current?.background.isBusy === true,
     storeId: Buffer.from(manifest.store.storeId, 'hex'),
     archiveDir: layout.archivedWal,
   };
@@ -314,7 +367,6 @@ async function openFolder(
     (record) => replay.record(record),
   );
   const readPoint = new ReadPoint();
-  const server: { current: RegionServer | null } = { current: null };
   const listener: LogListener = {
     advanced: (readHigh, readLow, durableHigh, durableLow) =>
       readPoint.advanced(readHigh, readLow, durableHigh, durableLow),
@@ -343,6 +395,7 @@ async function openFolder(
     settings,
     logger,
     lock,
+    files,
     manifest,
     readPoint,
     oracle,

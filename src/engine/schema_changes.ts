@@ -33,6 +33,7 @@ import { familiesOf, openTable } from './catalog.ts';
 import type { Catalog } from './catalog.ts';
 import type { CommitQueue, ControlStamp } from './commit_queue.ts';
 import { joinHalves } from './read_point.ts';
+import type { StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
 
 const RESERVED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'hbase']);
@@ -42,6 +43,7 @@ export interface ChangeParts {
   readonly manifest: Manifest;
   readonly queue: CommitQueue;
   readonly clock: Clock;
+  readonly files: StoreFiles;
 }
 
 interface Plan {
@@ -333,6 +335,9 @@ export class SchemaChanges {
     return [
       put('table', { ...this.#record(table), droppedTso: tso }),
       put('droppedId', { kind: 'table', id: table.id, tso }),
+      ...table.regions.flatMap((region) =>
+        [...this.#parts.manifest.filesOf(region.id)].map(({ id }) => remove('file', id)),
+      ),
     ];
   }
 
@@ -340,6 +345,12 @@ export class SchemaChanges {
     this.#parts.catalog.replace(old, by);
     if (by !== null) this.#parts.queue.grew(by.memstoreHeapBytes);
     this.#parts.queue.released(old.memstoreHeapBytes);
+    for (const region of old.regions) {
+      for (const store of region.stores) {
+        for (const file of store.files) this.#parts.files.retire(file);
+        for (const { file } of store.history) this.#parts.files.retire(file);
+      }
+    }
   }
 
   #table(name: string): TableState {

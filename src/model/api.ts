@@ -25,6 +25,8 @@ export interface Connection extends AsyncDisposable {
   readonly admin: Admin;
   /** A fresh stamp from the oracle, greater than every stamp given before and never the stamp of a commit. */
   tso(): Promise<bigint>;
+  /** The store files of a table, or of all, newest first for each store. */
+  files(table?: string): Promise<FileDescription[]>;
   /** Figures for people and metrics. */
   status(): StoreStatus;
   /** Waits until every commit so far is on the disk, whatever its durability (skipped ones excepted). */
@@ -119,8 +121,35 @@ export interface Admin {
   dropTable(table: string): Promise<void>;
   tableExists(table: string): Promise<boolean>;
   describeTable(table: string): Promise<TableDescription>;
+  /** Brings what the table has in memory into store files; of all tables without a name. */
+  flush(table?: string): Promise<void>;
+  /** Merges store files by the ratio rules, or, with `major`, all of each store into one without what nobody may see. */
+  compact(table: string, options?: { major?: boolean }): Promise<void>;
   /** Names, in byte order; `pattern` is a regular expression over the whole name. */
   listTables(options?: { namespace?: string; pattern?: string }): Promise<string[]>;
+}
+
+export interface FileDescription {
+  readonly table: string;
+  readonly region: string;
+  readonly family: string;
+  /** Relative to the data folder. */
+  readonly path: string;
+  /** `store`, `history` (cells that left the live files at `dropTso`), `staged` or `reference`. */
+  readonly kind: string;
+  readonly sizeBytes: number;
+  readonly cells: number;
+  readonly level: number;
+  readonly firstRow: Uint8Array | null;
+  readonly lastRow: Uint8Array | null;
+  /** Cell timestamps, milliseconds, both inclusive. */
+  readonly minTimestamp: bigint;
+  readonly maxTimestamp: bigint;
+  /** Commits whose cells are in the file, both inclusive. */
+  readonly minTso: bigint;
+  readonly maxTso: bigint;
+  readonly dropTso: bigint | null;
+  readonly flags: readonly string[];
 }
 
 export interface StoreStatus {

@@ -1,7 +1,14 @@
 export { MutationBuffer, POOLED_SIZE_MAX, hashBytes } from './mutation_buffer.ts';
 export { RowLocks } from './row_locks.ts';
 export { Store } from './store.ts';
-export type { StoreLayer } from './store.ts';
+export type { HistoryFile, SourceWishes } from './store.ts';
+export { StoreFile } from './store_file.ts';
+export type { FileContext, StoreFileInfo } from './store_file.ts';
+export { rewriteJob } from './rewrite.ts';
+export type { RewriteFile, RewriteInput, RewriteOutput } from './rewrite.ts';
+export { rowRangeOf } from './row_range_source.ts';
+export { COMPACTION_RULES, selectCompaction } from './compaction_policy.ts';
+export type { CompactionCandidate, CompactionRules } from './compaction_policy.ts';
 export { Region, regionIndexOf } from './region.ts';
 export * from './scan/index.ts';
 export * from './memstore/index.ts';

@@ -25,7 +25,7 @@ import {
 
 const INITIAL_SIZE = 1024;
 /** A buffer that grew past this is not worth keeping in a pool. */
-export const POOLED_SIZE_MAX = 256 * 1024;
+export const POOLED_SIZE_MAX: number = 256 * 1024;
 const TTL_TAG_SIZE = 2 + 2 + 1 + 8;
 
 export class MutationBuffer {

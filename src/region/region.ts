@@ -17,6 +17,9 @@ export class Region {
   stores: readonly Store[];
   /** Grows whenever the stores or their layers change: cursors kept from before are stale. */
   layoutVersion = 0;
+  /** The TSO of the newest switch of files that dropped cells, in halves: readers at or above need no history. */
+  newestDropHigh = 0;
+  newestDropLow = 0;
   readonly locks: RowLocks = new RowLocks();
 
   constructor(parts: {
@@ -35,6 +38,18 @@ export class Region {
     this.stores = parts.stores;
   }
 
+  /** Whether a reader at this TSO must look at history files. */
+  needsHistory(high: number, low: number): boolean {
+    return high < this.newestDropHigh || (high === this.newestDropHigh && low < this.newestDropLow);
+  }
+
+  /** A switch of files at this TSO dropped cells. */
+  droppedAt(high: number, low: number): void {
+    if (this.needsHistory(high, low)) return;
+    this.newestDropHigh = high;
+    this.newestDropLow = low;
+  }
+
   contains(row: Uint8Array): boolean {
     return (
       compareBytes(row, this.startKey) >= 0 &&
@@ -45,13 +60,13 @@ export class Region {
   /** Bytes of memory that its memstores occupy, indexes included. */
   get memstoreHeapBytes(): number {
     let bytes = 0;
-    for (const store of this.stores) bytes += store.memstore.heapBytes;
+    for (const store of this.stores) bytes += store.memstoreHeapBytes;
     return bytes;
   }
 
   get memstoreCells(): number {
     let cells = 0;
-    for (const store of this.stores) cells += store.memstore.cellCount;
+    for (const store of this.stores) cells += store.memstoreCells;
     return cells;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { READY, WAIT } from '../cell/index.ts';
 import type { CellSource, CellView } from '../cell/index.ts';
-import type { Env } from '../io/index.ts';
+import type { Env, Job } from '../io/index.ts';
 import {
   BlockCache,
   HFileReader,
@@ -48,12 +48,6 @@ export interface RewriteInput {
   /** Judges TTL. */
   readonly nowMs: number;
   readonly purgeDeletesAfterMs: number;
-  /** Smallest timestamp of a put in the sources, in halves. */
-  readonly earliestPutHigh: number;
-  readonly earliestPutLow: number;
-  /** Write numbers at or below this become 0, in halves; 0, 0 for none. */
-  readonly zeroHigh: number;
-  readonly zeroLow: number;
   readonly hasTags: boolean;
   readonly isSynced: boolean;
   /** Bytes of cells a second at most; 0: as fast as it goes. */
@@ -66,6 +60,11 @@ export interface RewriteOutput {
   /** Null when nothing was dropped. */
   readonly history: HFileSummary | null;
   readonly cellsRead: number;
+}
+
+/** The rewrite as a job for the executor. */
+export function rewriteJob(input: RewriteInput): Job<RewriteInput, RewriteOutput> {
+  return { module: import.meta.url, run: rewrite, input };
 }
 
 /** The job of a worker. Removes what it wrote when it fails. */
@@ -83,7 +82,9 @@ export async function rewrite(input: RewriteInput, env: Env): Promise<RewriteOut
       const cursor = reader.cursor({ cacheBlocks: false, sequential: true });
       sources.push(rowRangeOf(cursor, file.fromRow, file.toRow));
     }
-    const cellsRead = await copyCells(env, input, mergeOf(sources, false), output, history);
+    const matcher = new CompactionMatcher({ ...input, ...earliestPutOf(readers) });
+    const source = mergeOf(sources, false);
+    const cellsRead = await copyCells({ env, input, matcher, source, output, history });
     return {
       file: await output.finish(),
       history: history === null ? null : await history.finish(),
@@ -98,16 +99,32 @@ export async function rewrite(input: RewriteInput, env: Env): Promise<RewriteOut
   }
 }
 
-async function copyCells(
-  env: Env,
-  input: RewriteInput,
-  source: CellSource,
-  output: Output,
-  history: Output | null,
-): Promise<number> {
-  const matcher = new CompactionMatcher(input);
+/** The smallest timestamp of a put in the files: 0 if one of them does not say. */
+function earliestPutOf(readers: readonly HFileReader[]): {
+  earliestPutHigh: number;
+  earliestPutLow: number;
+} {
+  let earliest: bigint | null = null;
+  for (const { properties, stamp } of readers) {
+    const of = stamp === null ? (properties.earliestPutMs ?? 0n) : 0n;
+    if (earliest === null || of < earliest) earliest = of;
+  }
+  const ms = earliest ?? 0n;
+  return { earliestPutHigh: Number(ms >> 32n), earliestPutLow: Number(ms & 0xffffffffn) };
+}
+
+interface Copy {
+  readonly env: Env;
+  readonly input: RewriteInput;
+  readonly matcher: CompactionMatcher;
+  readonly source: CellSource;
+  readonly output: Output;
+  readonly history: Output | null;
+}
+
+async function copyCells(copy: Copy): Promise<number> {
+  const { env, input, matcher, source, output, history } = copy;
   const pace = new Pace(env, input.bytesPerSecondMax);
-  const zeroed = new ZeroedCell(input.zeroHigh, input.zeroLow);
   let cellsRead = 0;
   let state = source.seekToFirst();
   for (; state === WAIT; state = source.seekToFirst()) await source.load();
@@ -117,7 +134,7 @@ async function copyCells(
     const target = matcher.keeps(cell) ? output : history;
     if (target !== null) {
       if (!target.isOpen) await target.open();
-      if (target.append(target === output ? zeroed.of(cell) : cell)) {
+      if (target.append(cell)) {
         await target.drain();
         await pace.keep(target.drainedBytes);
       }
@@ -204,49 +221,5 @@ class Pace {
     const dueMs = this.#startMs + (this.#bytes / this.#bytesPerSecondMax) * 1000;
     const aheadMs = dueMs - this.#env.clock.monotonicMs();
     if (aheadMs > 1) await this.#env.timers.sleep(aheadMs);
-  }
-}
-
-/** A cell as another, but for its write number. */
-class ZeroedCell implements CellView {
-  block: Uint8Array = new Uint8Array(0);
-  at = 0;
-  length = 0;
-  rowAt = 0;
-  rowLength = 0;
-  qualifierAt = 0;
-  qualifierLength = 0;
-  timestampAt = 0;
-  valueAt = 0;
-  valueLength = 0;
-  tagsAt = 0;
-  tagsLength = 0;
-  readonly writeHigh = 0;
-  readonly writeLow = 0;
-  readonly #high: number;
-  readonly #low: number;
-
-  constructor(high: number, low: number) {
-    this.#high = high;
-    this.#low = low;
-  }
-
-  /** The cell itself, or this view of it with write number 0 if it is old enough. */
-  of(cell: CellView): CellView {
-    const { writeHigh, writeLow } = cell;
-    if (writeHigh > this.#high || (writeHigh === this.#high && writeLow > this.#low)) return cell;
-    this.block = cell.block;
-    this.at = cell.at;
-    this.length = cell.length;
-    this.rowAt = cell.rowAt;
-    this.rowLength = cell.rowLength;
-    this.qualifierAt = cell.qualifierAt;
-    this.qualifierLength = cell.qualifierLength;
-    this.timestampAt = cell.timestampAt;
-    this.valueAt = cell.valueAt;
-    this.valueLength = cell.valueLength;
-    this.tagsAt = cell.tagsAt;
-    this.tagsLength = cell.tagsLength;
-    return this;
   }
 }

@@ -1,23 +1,40 @@
 /**
  * A store: one family of one region. Cells are in the active memstore, in memstores frozen for a flush, and in store
- * files; a read merges them all, newest source first.
+ * files; a read merges them all, newest first. What a switch of files took out of them is in history files, which only
+ * reads as of before that switch look at.
  */
 import type { CellSource } from '../cell/index.ts';
 import type { FamilySettings } from '../model/index.ts';
 import { Memstore } from './memstore/index.ts';
+import type { StoreFile } from './store_file.ts';
 
-/** What gives the cells of one more layer of a store: a frozen memstore or a store file. */
-export interface StoreLayer {
-  cursor(): CellSource;
+/** Cells that left the live files at `drop`. */
+export interface HistoryFile {
+  readonly file: StoreFile;
+  /** The TSO of the switch, in halves. */
+  readonly dropHigh: number;
+  readonly dropLow: number;
+}
+
+/** What a reader wants of the sources. */
+export interface SourceWishes {
+  /** Sees the store as a reader at this TSO did, in halves. */
+  readonly high: number;
+  readonly low: number;
+  /** The sources serve seeks to single rows only. */
+  readonly points: boolean;
+  readonly cacheBlocks: boolean;
 }
 
 export class Store {
   readonly familyId: number;
   settings: FamilySettings;
   memstore: Memstore = new Memstore();
+  /** Newest first; on their way into a store file. */
+  frozen: readonly Memstore[] = [];
   /** Newest first. */
-  layers: readonly StoreLayer[] = [];
-
+  files: readonly StoreFile[] = [];
+  history: readonly HistoryFile[] = [];
   /** Commits up to this TSO (in halves) are in the files: replay of the log skips them. */
   flushedHigh = 0;
   flushedLow = 0;
@@ -27,10 +44,39 @@ export class Store {
     this.settings = settings;
   }
 
-  /** Fresh cursors over every layer, the newest first. The caller closes them. */
-  sources(): CellSource[] {
+  /** Fresh cursors, the newest first. The caller closes them. */
+  sources(wishes: SourceWishes): CellSource[] {
     const sources: CellSource[] = [this.memstore.cursor()];
-    for (const layer of this.layers) sources.push(layer.cursor());
+    for (const memstore of this.frozen) sources.push(memstore.cursor());
+    const { points, cacheBlocks } = wishes;
+    const options = { cacheBlocks };
+    for (const file of this.files) {
+      sources.push(points ? file.pointCursor(options) : file.cursor(options));
+    }
+    for (const { file, dropHigh, dropLow } of this.history) {
+      const isHistory =
+        dropHigh < wishes.high || (dropHigh === wishes.high && dropLow <= wishes.low);
+      if (!isHistory) sources.push(points ? file.pointCursor(options) : file.cursor(options));
+    }
     return sources;
+  }
+
+  /** Bytes of memory of its memstores, indexes included. */
+  get memstoreHeapBytes(): number {
+    let bytes = this.memstore.heapBytes;
+    for (const memstore of this.frozen) bytes += memstore.heapBytes;
+    return bytes;
+  }
+
+  get memstoreCells(): number {
+    let cells = this.memstore.cellCount;
+    for (const memstore of this.frozen) cells += memstore.cellCount;
+    return cells;
+  }
+
+  get memstoreCellBytes(): number {
+    let bytes = this.memstore.cellBytes;
+    for (const memstore of this.frozen) bytes += memstore.cellBytes;
+    return bytes;
   }
 }

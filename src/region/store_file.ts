@@ -23,6 +23,8 @@ export interface StoreFileInfo {
   readonly path: string;
   readonly sizeBytes: number;
   readonly cellCount: number;
+  readonly level: number;
+  readonly hasTags: boolean;
   /** Null when the file is empty. */
   readonly firstRow: Uint8Array | null;
   readonly lastRow: Uint8Array | null;

@@ -1,0 +1,184 @@
+/**
+ * Background work of an open store: flushes when memory or log ask for them, compactions after flushes, and giving log
+ * segments free that nothing needs any more.
+ */
+import type { Env } from '../io/index.ts';
+import { put } from '../manifest/index.ts';
+import type { Manifest } from '../manifest/index.ts';
+import type { Region, Store } from '../region/index.ts';
+import type { LogWriter } from '../wal/index.ts';
+import type { Catalog } from './catalog.ts';
+import type { CommitQueue } from './commit_queue.ts';
+import { Compactor } from './compactor.ts';
+import { FileSwitch } from './file_switch.ts';
+import { Flusher } from './flusher.ts';
+import type { Logger } from './logger.ts';
+import type { Nonces } from './nonces.ts';
+import type { Settings } from './options.ts';
+import { isLess, joinHalves } from './read_point.ts';
+import type { ReadPoint } from './read_point.ts';
+import type { Reads } from './reads.ts';
+import type { StoreFiles } from './store_files.ts';
+import type { TableState } from './table_state.ts';
+
+const FLUSHES_MAX = 2;
+const COMPACTIONS_MAX = 1;
+/** A region is not flushed for memory while it holds less than this share of the limit, others being flushed already. */
+const SHARE_MIN = 1 / 16;
+
+export interface BackgroundParts {
+  readonly env: Env;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly manifest: Manifest;
+  readonly catalog: Catalog;
+  readonly queue: CommitQueue;
+  readonly readPoint: ReadPoint;
+  readonly reads: Reads;
+  readonly files: StoreFiles;
+  readonly nonces: Nonces;
+  readonly log: LogWriter | null;
+}
+
+interface RegionPlace {
+  readonly table: TableState;
+  readonly region: Region;
+}
+
+export class Background {
+  readonly flusher: Flusher;
+  readonly compactor: Compactor;
+  readonly #parts: BackgroundParts;
+  #isReleasing = false;
+
+  constructor(parts: BackgroundParts) {
+    this.#parts = parts;
+    const { env, queue, readPoint, files, logger, manifest, reads, settings, log } = parts;
+    const fileSwitch = new FileSwitch({ manifest, queue, files, reads });
+    const nowMs = (): number => reads.clock.followedMs();
+    this.compactor = new Compactor({
+      env,
+      files,
+      fileSwitch,
+      logger,
+      nowMs,
+      concurrencyMax: COMPACTIONS_MAX,
+      bytesPerSecondMax: settings.compactionBytesPerSecond,
+    });
+    this.flusher = new Flusher({
+      env,
+      queue,
+      readPoint,
+      files,
+      fileSwitch,
+      logger,
+      nowMs,
+      syncLog: async () => log?.sync(),
+      flushed: (table, region) => this.#flushed(table, region),
+    });
+    queue.onPressure = () => this.#relieve();
+  }
+
+  /** Files are being written: the log's syncs may take long. */
+  get isBusy(): boolean {
+    return this.flusher.runningCount > 0 || this.compactor.runningCount > 0;
+  }
+
+  /** Memory is short, or a region is large: flushes the regions that hold most. */
+  #relieve(): void {
+    if (this.flusher.runningCount >= FLUSHES_MAX) return;
+    const largest = this.#largest();
+    if (largest === null) return;
+    const share = activeHeapBytes(largest.region) / this.#parts.settings.memstoreBytes;
+    if (this.flusher.runningCount > 0 && share < SHARE_MIN) return;
+    this.flusher.request(largest.table, largest.region);
+  }
+
+  /** The region with the largest active memstores that is not being flushed; null if none holds cells. */
+  #largest(): RegionPlace | null {
+    let largest: RegionPlace | null = null;
+    let most = 0;
+    for (const table of this.#parts.catalog.tables()) {
+      for (const region of table.regions) {
+        if (this.flusher.isFlushing(region) || region.memstoreCells === 0) continue;
+        const bytes = activeHeapBytes(region);
+        if (bytes > most) {
+          most = bytes;
+          largest = { table, region };
+        }
+      }
+    }
+    return largest;
+  }
+
+  #flushed(table: TableState, region: Region): void {
+    if (this.#parts.settings.autoCompact) this.compactor.consider(table, region);
+    void this.releaseLog().catch((error: unknown) =>
+      this.#parts.logger.warn({ err: error }, 'log segments could not be given free'),
+    );
+  }
+
+  /** Gives log segments free whose cells are all in files; flushes the region that holds a log that is too long. */
+  async releaseLog(): Promise<void> {
+    const { log, readPoint, nonces, manifest, settings } = this.#parts;
+    if (log === null || this.#isReleasing) return;
+    this.#isReleasing = true;
+    try {
+      const oldest = this.#oldestUnflushed();
+      const high = oldest?.high ?? readPoint.durableHigh;
+      const low = oldest?.low ?? readPoint.durableLow;
+      if (nonces.size > 0) {
+        const asOfTso = joinHalves(readPoint.high, readPoint.low);
+        await manifest.commit([put('nonces', { asOfTso, body: nonces.pack() })]);
+      }
+      await log.releaseBelow(high, low, { archive: false });
+      if (oldest !== null && log.sizeBytes > settings.logBytesMax) {
+        this.flusher.request(oldest.place.table, oldest.place.region);
+      }
+    } finally {
+      this.#isReleasing = false;
+    }
+  }
+
+  #oldestUnflushed(): { place: RegionPlace; high: number; low: number } | null {
+    let oldest: { place: RegionPlace; high: number; low: number } | null = null;
+    for (const table of this.#parts.catalog.tables()) {
+      for (const region of table.regions) {
+        for (const store of region.stores) {
+          for (const { minWriteHigh: high, minWriteLow: low } of unflushed(store)) {
+            if (oldest === null || isLess(high, low, oldest.high, oldest.low)) {
+              oldest = { place: { table, region }, high, low };
+            }
+          }
+        }
+      }
+    }
+    return oldest;
+  }
+
+  async flushTable(table: TableState): Promise<void> {
+    for (const region of table.regions) await this.flusher.flush(table, region);
+  }
+
+  async compactTable(table: TableState, isMajor: boolean): Promise<void> {
+    for (const region of table.regions) await this.compactor.compact(table, region, isMajor);
+  }
+
+  /** Starts nothing more, waits for what runs. */
+  async stop(): Promise<void> {
+    this.#parts.queue.onPressure = null;
+    await this.flusher.stop();
+    await this.compactor.stop();
+  }
+}
+
+function activeHeapBytes(region: Region): number {
+  let bytes = 0;
+  for (const store of region.stores) bytes += store.memstore.heapBytes;
+  return bytes;
+}
+
+function unflushed(store: Store): { minWriteHigh: number; minWriteLow: number }[] {
+  const memstores = [store.memstore, ...store.frozen];
+  return memstores.filter(({ cellCount }) => cellCount > 0).map(({ stats }) => stats);
+}

@@ -1,0 +1,159 @@
+/**
+ * Compactions: after each flush the ratio rules are asked whether a store has files to merge; a major compaction takes all
+ * of them. A few at a time over the whole server, the store with the most files first, so that one hot region does not
+ * starve the others. The work is done on a worker; the switch is a commit (file_switch.ts).
+ */
+import type { Env } from '../io/index.ts';
+import { COMPACTION_RULES, rewriteJob, selectCompaction } from '../region/index.ts';
+import type { CompactionRules, Region, Store, StoreFile } from '../region/index.ts';
+import type { FileSwitch } from './file_switch.ts';
+import type { Logger } from './logger.ts';
+import type { FilePlace, StoreFiles } from './store_files.ts';
+import type { TableState } from './table_state.ts';
+
+/** More files than this in a store, and the newest are merged whatever their sizes (HBase: blockingStoreFiles is 16). */
+const FILES_FORCED = 12;
+const NEWEST = 0xffffffff;
+
+export interface CompactorParts {
+  readonly env: Env;
+  readonly files: StoreFiles;
+  readonly fileSwitch: FileSwitch;
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+  readonly concurrencyMax: number;
+  /** 0: as fast as it goes. */
+  readonly bytesPerSecondMax: number;
+  readonly rules?: CompactionRules;
+}
+
+export class Compactor {
+  readonly #parts: CompactorParts;
+  readonly #rules: CompactionRules;
+  /** Stores that wait for their turn. */
+  readonly #waiting = new Map<Store, FilePlace>();
+  readonly #running = new Map<Store, Promise<void>>();
+  #isStopped = false;
+  compactions = 0;
+  failures = 0;
+
+  constructor(parts: CompactorParts) {
+    this.#parts = parts;
+    this.#rules = parts.rules ?? COMPACTION_RULES;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  get waitingCount(): number {
+    return this.#waiting.size;
+  }
+
+  /** Asks the rules about the region's stores and lines up what they choose. */
+  consider(table: TableState, region: Region): void {
+    for (const store of region.stores) {
+      if (this.#choose(store) !== null) this.#waiting.set(store, { table, region, store });
+    }
+    this.#startWaiting();
+  }
+
+  #choose(store: Store): readonly StoreFile[] | null {
+    const oldestFirst = store.files.toReversed();
+    const sizes = oldestFirst.map((file) => file.info);
+    const chosen = selectCompaction(sizes, this.#rules, oldestFirst.length >= FILES_FORCED);
+    return chosen === null ? null : oldestFirst.slice(chosen.from, chosen.to).toReversed();
+  }
+
+  #startWaiting(): void {
+    while (
+      !this.#isStopped &&
+      this.#running.size < this.#parts.concurrencyMax &&
+      this.#waiting.size > 0
+    ) {
+      const place = this.#next();
+      if (place === null) return;
+      this.#waiting.delete(place.store);
+      const files = this.#choose(place.store);
+      if (files === null || place.table.replaced) continue;
+      void this.#start(place, files, false).catch((error: unknown) => {
+        this.failures++;
+        const fields = { err: error, table: place.table.name, region: place.region.encodedName };
+        this.#parts.logger.error(fields, 'a compaction failed');
+      });
+    }
+  }
+
+  /** The waiting store with the most files that is not being compacted. */
+  #next(): FilePlace | null {
+    let next: FilePlace | null = null;
+    for (const place of this.#waiting.values()) {
+      if (this.#running.has(place.store)) continue;
+      if (next === null || place.store.files.length > next.store.files.length) next = place;
+    }
+    return next;
+  }
+
+  /** Compacts the region's stores now and waits. `isMajor`: all files of each store. */
+  async compact(table: TableState, region: Region, isMajor: boolean): Promise<void> {
+    for (const store of region.stores) {
+      await this.#running.get(store)?.catch(() => undefined); // Its own caller hears of it.
+      const files = isMajor ? store.files : this.#choose(store);
+      if (files === null || files.length === 0) continue;
+      await this.#start({ table, region, store }, files, isMajor);
+    }
+  }
+
+  #start(place: FilePlace, files: readonly StoreFile[], isMajor: boolean): Promise<void> {
+    const compaction = this.#compact(place, files, isMajor).finally(() => {
+      this.#running.delete(place.store);
+      this.#startWaiting();
+    });
+    this.#running.set(place.store, compaction);
+    return compaction;
+  }
+
+  async #compact(place: FilePlace, chosen: readonly StoreFile[], isMajor: boolean): Promise<void> {
+    const { env, files, fileSwitch, nowMs, bytesPerSecondMax } = this.#parts;
+    const { table, region, store } = place;
+    const { path, historyPath } = await files.place(place);
+    const isAll = chosen.length === store.files.length;
+    const output = await env.executor.run(
+      rewriteJob({
+        kind: isMajor && isAll ? 'major' : 'minor',
+        settings: store.settings,
+        memstores: [],
+        files: chosen.map(({ info }) => ({
+          path: info.path,
+          stamp: info.stamp,
+          fromRow: info.fromRow,
+          toRow: info.toRow,
+        })),
+        outputPath: path,
+        historyPath,
+        readHigh: NEWEST,
+        readLow: NEWEST,
+        nowMs: nowMs(),
+        purgeDeletesAfterMs: 0,
+        hasTags: chosen.some(({ info }) => info.hasTags),
+        isSynced: true,
+        bytesPerSecondMax,
+      }),
+    );
+    await files.syncFolderOf(path);
+    if (table.replaced || !region.stores.includes(store)) return;
+    const what = `compact ${table.name} ${region.encodedName} ${store.settings.name}`;
+    const flags = isMajor && isAll ? ['major'] : [];
+    const level = 1 + Math.max(0, ...chosen.map((file) => file.info.level));
+    const change = { place, output, flushedTso: null, flags, level, replaced: chosen };
+    await fileSwitch.perform(what, [change], () => undefined);
+    this.compactions++;
+  }
+
+  /** Starts no more; waits for those under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#waiting.clear();
+    await Promise.allSettled(this.#running.values());
+  }
+}

@@ -1,0 +1,140 @@
+/**
+ * The switch of files at the end of a flush or compaction: a commit of its own. Its TSO is the drop TSO of what the
+ * rewrite left out; the manifest records it, durably, before the read point passes it; then the store takes the new files
+ * in one step. Readers that were opened before keep the old ones.
+ */
+import { put, remove } from '../manifest/index.ts';
+import type { Edit, FileRecord, Manifest } from '../manifest/index.ts';
+import type { RewriteOutput, StoreFile } from '../region/index.ts';
+import type { CommitQueue } from './commit_queue.ts';
+import { highOf, joinHalves, lowOf } from './read_point.ts';
+import type { Reads } from './reads.ts';
+import type { FilePlace, StoreFiles } from './store_files.ts';
+
+/** One store's part of a switch. */
+export interface StoreSwitch {
+  readonly place: FilePlace;
+  readonly output: RewriteOutput;
+  /** For a flush: everything of the store up to here is in files now. */
+  readonly flushedTso: bigint | null;
+  readonly flags: readonly string[];
+  readonly level: number;
+  /** Files that the new one replaces, by position in `store.files`; empty for a flush. */
+  readonly replaced: readonly StoreFile[];
+}
+
+export class FileSwitch {
+  readonly #manifest: Manifest;
+  readonly #queue: CommitQueue;
+  readonly #files: StoreFiles;
+  readonly #reads: Reads;
+
+  constructor(parts: {
+    readonly manifest: Manifest;
+    readonly queue: CommitQueue;
+    readonly files: StoreFiles;
+    readonly reads: Reads;
+  }) {
+    this.#manifest = parts.manifest;
+    this.#queue = parts.queue;
+    this.#files = parts.files;
+    this.#reads = parts.reads;
+  }
+
+  /** Makes the switch of these stores as one commit. `applied` runs in the step that changes what readers see. */
+  async perform(
+    what: string,
+    switches: readonly StoreSwitch[],
+    applied: () => void,
+  ): Promise<void> {
+    const body = Buffer.from(what, 'utf8');
+    for (let wait = this.#queue.admitControl(body.length); wait !== null;) {
+      await wait;
+      wait = this.#queue.admitControl(body.length);
+    }
+    const stamp = this.#queue.commitControl(body);
+    try {
+      const tso = joinHalves(stamp.high, stamp.low);
+      const records = switches.map((change) => this.#recordsOf(change, tso));
+      const edits = switches.flatMap((change, i) => editsOf(change, records[i]!));
+      await this.#manifest.commit(edits, {
+        applied: () => {
+          switches.forEach((change, i) => this.#apply(change, records[i]!));
+          applied();
+        },
+      });
+    } finally {
+      stamp.done();
+    }
+  }
+
+  #recordsOf(change: StoreSwitch, tso: bigint): SwitchRecords {
+    const { output, place, flags, level } = change;
+    const common = { maxFlushedTso: change.flushedTso, addedTso: tso };
+    return {
+      file:
+        output.file === null
+          ? null
+          : this.#files.recordOf(output.file, place, {
+              ...common,
+              kind: 'store',
+              dropTso: null,
+              flags,
+              level,
+            }),
+      history:
+        output.history === null
+          ? null
+          : this.#files.recordOf(output.history, place, {
+              ...common,
+              kind: 'history',
+              dropTso: tso,
+              flags: [],
+              level: 0,
+            }),
+    };
+  }
+
+  #apply(change: StoreSwitch, records: SwitchRecords): void {
+    const { store, region } = change.place;
+    const replaced = new Set(change.replaced);
+    const at = store.files.findIndex((file) => replaced.has(file));
+    const kept = store.files.filter((file) => !replaced.has(file));
+    if (records.file !== null) {
+      // The new file stands where the newest of those it replaces stood; a flush's is the newest of all.
+      kept.splice(Math.max(at, 0), 0, this.#files.make(records.file, store));
+    }
+    store.files = kept;
+    if (records.history !== null) {
+      const drop = records.history.dropTso ?? 0n;
+      const file = this.#files.make(records.history, store);
+      store.history = [{ file, dropHigh: highOf(drop), dropLow: lowOf(drop) }, ...store.history];
+      region.droppedAt(highOf(drop), lowOf(drop));
+    }
+    if (change.flushedTso !== null) {
+      store.flushedHigh = highOf(change.flushedTso);
+      store.flushedLow = lowOf(change.flushedTso);
+    }
+    region.layoutVersion++;
+    this.#reads.forget(region);
+    for (const file of change.replaced) this.#files.retire(file);
+  }
+}
+
+interface SwitchRecords {
+  readonly file: FileRecord | null;
+  readonly history: FileRecord | null;
+}
+
+function editsOf(change: StoreSwitch, records: SwitchRecords): Edit[] {
+  const { region, store } = change.place;
+  const edits: Edit[] = change.replaced.map((file) => remove('file', file.info.id));
+  if (records.file !== null) edits.push(put('file', records.file));
+  if (records.history !== null) edits.push(put('file', records.history));
+  if (change.flushedTso !== null) {
+    edits.push(
+      put('flushed', { regionId: region.id, familyId: store.familyId, tso: change.flushedTso }),
+    );
+  }
+  return edits;
+}

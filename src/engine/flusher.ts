@@ -1,0 +1,174 @@
+/**
+ * Brings memstores into store files. A flush freezes the memstores of a region in one step, waits until everything in
+ * them is on the disk in the log, writes a file a store on a worker while writes go on into fresh memstores, and switches.
+ * One flush a region at a time; a few regions side by side. A flush that fails leaves its memstores frozen, readable and
+ * in the log, and is tried again.
+ */
+import type { Env } from '../io/index.ts';
+import { DiskFullException } from '../io/index.ts';
+import { Memstore, rewriteJob } from '../region/index.ts';
+import type { Region, RewriteOutput, Store } from '../region/index.ts';
+import type { CommitQueue } from './commit_queue.ts';
+import type { FileSwitch, StoreSwitch } from './file_switch.ts';
+import type { Logger } from './logger.ts';
+import { joinHalves } from './read_point.ts';
+import type { ReadPoint } from './read_point.ts';
+import type { StoreFiles } from './store_files.ts';
+import type { TableState } from './table_state.ts';
+
+const RETRY_MS = 1000;
+const NEWEST = 0xffffffff;
+
+export interface FlusherParts {
+  readonly env: Env;
+  readonly queue: CommitQueue;
+  readonly readPoint: ReadPoint;
+  readonly files: StoreFiles;
+  readonly fileSwitch: FileSwitch;
+  readonly logger: Logger;
+  readonly nowMs: () => number;
+  /** Waits until everything logged so far is on the disk. */
+  readonly syncLog: () => Promise<void>;
+  /** A region has new files: the log may go, files may want compacting. */
+  readonly flushed: (table: TableState, region: Region) => void;
+}
+
+/** The memstores are in files now. */
+function release(queue: CommitQueue, store: Store, memstores: readonly Memstore[]): void {
+  store.frozen = store.frozen.filter((memstore) => !memstores.includes(memstore));
+  for (const memstore of memstores) queue.released(memstore.heapBytes);
+}
+
+/** What a flush has frozen. */
+interface Frozen {
+  readonly store: Store;
+  readonly memstores: readonly Memstore[];
+}
+
+export class Flusher {
+  readonly #parts: FlusherParts;
+  readonly #running = new Map<Region, Promise<void>>();
+  #isStopped = false;
+  flushes = 0;
+  failures = 0;
+
+  constructor(parts: FlusherParts) {
+    this.#parts = parts;
+  }
+
+  get runningCount(): number {
+    return this.#running.size;
+  }
+
+  isFlushing(region: Region): boolean {
+    return this.#running.has(region);
+  }
+
+  /** Flushes the region; joins a flush under way, and then flushes what came after it was begun. Rejects with what failed. */
+  async flush(table: TableState, region: Region): Promise<void> {
+    const running = this.#running.get(region);
+    if (running !== undefined) await running.catch(() => undefined); // Its own caller hears of it.
+    const again = this.#running.get(region);
+    return again ?? this.#start(table, region);
+  }
+
+  /** As `flush`, in the background: failures are logged and tried again. */
+  request(table: TableState, region: Region): void {
+    if (this.#isStopped || this.#running.has(region)) return;
+    void this.#start(table, region).catch((error: unknown) =>
+      this.#retryLater(table, region, error),
+    );
+  }
+
+  #retryLater(table: TableState, region: Region, error: unknown): void {
+    this.failures++;
+    const { logger, env } = this.#parts;
+    if (this.#isStopped) return;
+    const level = error instanceof DiskFullException ? 'warn' : 'error';
+    logger[level]({ err: error, table: table.name, region: region.encodedName }, 'a flush failed');
+    env.timers.after(RETRY_MS, () => {
+      if (!table.replaced) this.request(table, region);
+    });
+  }
+
+  #start(table: TableState, region: Region): Promise<void> {
+    const flush = this.#flush(table, region).finally(() => this.#running.delete(region));
+    this.#running.set(region, flush);
+    return flush;
+  }
+
+  async #flush(table: TableState, region: Region): Promise<void> {
+    const { readPoint, queue, syncLog, fileSwitch } = this.#parts;
+    const flushedTso = joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
+    const frozen = this.#freeze(region);
+    if (frozen.every(({ memstores }) => memstores.length === 0)) return;
+    await syncLog();
+    const switches: StoreSwitch[] = [];
+    for (const { store, memstores } of frozen) {
+      const output = await this.#write(table, region, store, memstores);
+      const place = { table, region, store };
+      switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
+    }
+    // A table or family that was dropped meanwhile has given its memory back; its files are swept at the next open.
+    const isLive = (store: Store): boolean => !table.replaced && region.stores.includes(store);
+    const live = switches.filter(({ place }) => isLive(place.store));
+    if (live.length === 0) return;
+    await fileSwitch.perform(`flush ${table.name} ${region.encodedName}`, live, () => {
+      for (const { store, memstores } of frozen)
+        if (isLive(store)) release(queue, store, memstores);
+    });
+    this.flushes++;
+    this.#parts.flushed(table, region);
+  }
+
+  /** In one step: what is in memory now is frozen, what comes goes into fresh memstores. */
+  #freeze(region: Region): Frozen[] {
+    const frozen = region.stores.map((store) => {
+      if (store.memstore.cellCount > 0) {
+        store.memstore.freeze();
+        store.frozen = [store.memstore, ...store.frozen];
+        store.memstore = new Memstore();
+        this.#parts.queue.grew(store.memstore.heapBytes);
+      }
+      return { store, memstores: store.frozen };
+    });
+    region.layoutVersion++;
+    return frozen;
+  }
+
+  async #write(
+    table: TableState,
+    region: Region,
+    store: Store,
+    memstores: readonly Memstore[],
+  ): Promise<RewriteOutput> {
+    if (memstores.length === 0) return { file: null, history: null, cellsRead: 0 };
+    const { env, files, nowMs } = this.#parts;
+    const { path, historyPath } = await files.place({ table, region, store });
+    const output = await env.executor.run(
+      rewriteJob({
+        kind: 'flush',
+        settings: store.settings,
+        memstores: memstores.map((memstore) => memstore.sharedImage()),
+        files: [],
+        outputPath: path,
+        historyPath,
+        readHigh: NEWEST,
+        readLow: NEWEST,
+        nowMs: nowMs(),
+        purgeDeletesAfterMs: 0,
+        hasTags: memstores.some((memstore) => memstore.stats.tagCount > 0),
+        isSynced: true,
+        bytesPerSecondMax: 0,
+      }),
+    );
+    await files.syncFolderOf(path);
+    return output;
+  }
+
+  /** Starts no more; waits for those under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.allSettled(this.#running.values());
+  }
+}
