@@ -36,6 +36,11 @@ export const CACHE_SIZE_DEFAULT: number = 64 * 1024 * 1024;
 const PROTECTED_SHARE = 0.6;
 /** Probation keeps this much whatever the others want, or no new block would live to be read again. */
 const PROBATION_SHARE = 0.1;
+/**
+ * A protected block not read while this many times the cache's blocks were added is no longer hot: else a set that is no
+ * longer read would hold its share for ever against one read round and round, which probation is too small to keep.
+ */
+const STALE_FACTOR = 16;
 const IN_MEMORY_SHARE = 0.25;
 const INDEX_SHARE = 1 / 3;
 
@@ -247,6 +252,9 @@ export class BlockCache {
   #victim(): Entry | null {
     if (this.#index.sizeBytes > INDEX_SHARE * this.#budgetBytes) return this.#index.last;
     if (this.#inMemory.sizeBytes > IN_MEMORY_SHARE * this.#budgetBytes) return this.#inMemory.last;
+    const stale = this.#protected.last;
+    if (stale !== null && this.#tick - stale.movedAt > STALE_FACTOR * this.#blockCount)
+      return stale;
     const isProbationLarge = this.#probation.sizeBytes > PROBATION_SHARE * this.#budgetBytes;
     if (isProbationLarge && this.#probation.last !== null) return this.#probation.last;
     return this.#protected.last ?? this.#inMemory.last ?? this.#index.last ?? this.#probation.last;

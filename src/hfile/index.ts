@@ -25,3 +25,5 @@ export { HFileReader } from './reader.ts';
 export type { HFileReaderOptions } from './reader.ts';
 export { BLOCK_SIZE_DEFAULT, HFileWriter } from './writer.ts';
 export type { HFileSummary, HFileWriterOptions } from './writer.ts';
+export { describeHFile, hfileText } from './describe.ts';
+export type { BlockDescription, BloomDescription, HFileDescription } from './describe.ts';

@@ -86,7 +86,7 @@ describe.each(SHAPES)('$name', ({ rows: rowCount, blockSizeBytes }) => {
   test.each(ENCODINGS)('%s', async (encoding) => {
     const random = seeded(rowCount * 31 + encoding.length);
     const rows = Array.from({ length: rowCount }, () => `common-${word(random, 1, 9)}`);
-    const cells = randomCells(random, 700, rows);
+    const cells = randomCells(random, 400, rows);
     for (const cacheBytes of [0, 20_000, 1 << 20]) {
       const reader = await openWritten(
         cells,
@@ -115,7 +115,7 @@ async function randomMoves(
     if (isPlaced) expect(plainOf(cursor.cell)).toEqual(cells[want]);
     position = want;
   };
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 200; i++) {
     const near = cells[random.int(cells.length)]!;
     const row = random.int(4) === 0 ? `${near.row.slice(0, -1)}${word(random, 0, 2)}` : near.row;
     const qualifier = random.int(4) === 0 ? word(random, 0, 3) : near.qualifier;

@@ -87,7 +87,7 @@ test('a flip of any byte', async () => {
   const { bytes, cells } = await smallFile('NONE', 'NONE', 12);
   let unnoticed = 0;
   for (const at of placesIn(bytes)) {
-    for (const mask of [0x01, 0x80, 0xff]) {
+    for (const mask of [0x01, 0xff]) {
       bytes[at]! ^= mask;
       const found = await readOrCorrupt(fs, bytes);
       bytes[at]! ^= mask;
@@ -135,7 +135,7 @@ describe('damage under right checksums', () => {
     ['NONE', 'ZSTD'],
   ] as const)('%s %s', async (encoding, compression) => {
     const { fs } = memoryEnv();
-    const { bytes } = await smallFile(encoding, compression, 8);
+    const { bytes } = await smallFile(encoding, compression, 5);
     const random = seeded(7);
     const end = bytes.length - TRAILER_SIZE;
     for (let at = 0; at < end; at++) {
