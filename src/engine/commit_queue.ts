@@ -83,6 +83,16 @@ const RECORD_OVERHEAD = 512;
 const CELL_OVERHEAD = 4;
 const GROUP_OVERHEAD = 12;
 
+/** An upper bound of the log's bytes for a commit. */
+function logBytesOf(region: Region, mutation: MutationBuffer): number {
+  return (
+    RECORD_OVERHEAD +
+    mutation.size +
+    mutation.count * CELL_OVERHEAD +
+    region.stores.length * GROUP_OVERHEAD
+  );
+}
+
 /** Flushes begin when memstores hold this share of their limit: the rest takes what comes while they run. */
 const PRESSURE_SHARE = 0.4;
 
@@ -141,27 +151,36 @@ export class CommitQueue {
   }
 
   /**
+   * Whether a commit of this mutation to this region may be made at once, in the same turn; if not, ask `admit` what to
+   * wait for. Throws why writes are refused: closed, log failed, oracle not calibrated.
+   */
+  canAdmit(region: Region, mutation: MutationBuffer): boolean {
+    this.#checkTakesWrites();
+    return (
+      this.#clock.hasRoom() &&
+      this.#hasMemory(region, mutation.size) &&
+      this.#log.roomFor(logBytesOf(region, mutation))
+    );
+  }
+
+  /**
    * Null when a commit of this mutation to this region may be made at once, in the same turn; otherwise what to wait
-   * for before asking again. Throws (or rejects with) why writes are refused: closed, log failed, too busy, disk full.
+   * for before asking again. Throws or rejects with why writes are refused, beside `canAdmit`'s reasons: too busy, disk
+   * full.
    */
   admit(region: Region, mutation: MutationBuffer): Promise<void> | null {
-    this.#checkTakesWrites();
+    if (this.canAdmit(region, mutation)) return null;
     if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
-    const bytes = mutation.size;
+    if (!this.#hasMemory(region, mutation.size)) return this.#waitForMemory(region, mutation.size);
+    return this.#log.makeRoom(logBytesOf(region, mutation));
+  }
+
+  #hasMemory(region: Region, bytes: number): boolean {
     const heapBytes = this.memstoreHeapBytes + bytes;
     const regionBytes = region.memstoreHeapBytes + bytes;
-    if (heapBytes > this.#pressureBytes || regionBytes > this.#regionPressureBytes) {
-      this.onPressure?.();
-      if (heapBytes > this.#limits.serverBytes || regionBytes > this.#limits.regionBytes) {
-        return this.#waitForMemory(region, bytes);
-      }
-    }
-    const logBytes =
-      RECORD_OVERHEAD +
-      bytes +
-      mutation.count * CELL_OVERHEAD +
-      region.stores.length * GROUP_OVERHEAD;
-    return this.#log.roomFor(logBytes) ? null : this.#log.makeRoom(logBytes);
+    if (heapBytes <= this.#pressureBytes && regionBytes <= this.#regionPressureBytes) return true;
+    this.onPressure?.();
+    return heapBytes <= this.#limits.serverBytes && regionBytes <= this.#limits.regionBytes;
   }
 
   #checkTakesWrites(): void {

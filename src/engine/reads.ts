@@ -145,7 +145,7 @@ export class Reads {
     const table = this.#catalog.enabled(tableName);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
-    const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
+    const { high, low, nowMs } = this.#momentReached(spec);
     const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
     try {
@@ -170,28 +170,35 @@ export class Reads {
   /** What a read sees: the read point now, everything applied, or a moment asked for. Waits until that is visible. */
   async moment(spec: ReadSpec, asOf: AsOf | undefined): Promise<ReadMoment> {
     if (spec.asOf !== null) await this.#reach(spec.asOf, asOf);
-    return this.#momentSync(spec, asOf);
+    return this.#momentReached(spec);
   }
 
   async #reach(tso: bigint, asOf: AsOf | undefined): Promise<void> {
-    if (asOf instanceof Date) await this.#closeMillisecond(asOf.getTime());
+    if (asOf instanceof Date) this.#closeMillisecond(asOf.getTime());
+    else this.#checkPast(tso);
     await this.#becomeVisible(tso);
   }
 
+  /** The moment of a read that cannot wait. Throws SnapshotInFuture and SnapshotNotVisible. */
   #momentSync(spec: ReadSpec, asOf: AsOf | undefined): ReadMoment {
-    if (spec.readUncommitted) return { high: NEWEST, low: NEWEST, nowMs: this.clock.followedMs() };
-    if (spec.asOf === null) {
-      const nowMs = this.clock.followedMs();
-      return { high: this.#readPoint.high, low: this.#readPoint.low, nowMs };
-    }
-    const high = highOf(spec.asOf);
-    const low = lowOf(spec.asOf);
-    if (asOf instanceof Date) this.clock.followedMs();
+    if (spec.asOf === null) return this.#momentReached(spec);
+    if (asOf instanceof Date) this.#closeMillisecond(asOf.getTime());
     else this.#checkPast(spec.asOf);
-    if (!this.#isVisible(high, low)) {
+    if (!this.#isVisible(highOf(spec.asOf), lowOf(spec.asOf))) {
       throw new SnapshotNotVisible(`commits at or below ${spec.asOf} are not yet visible`);
     }
-    return { high, low, nowMs: Number(spec.asOf >> 18n) };
+    return this.#momentReached(spec);
+  }
+
+  /** The moment of a read whose `asOf`, if any, has been reached: everything at or below it may be seen. */
+  #momentReached(spec: ReadSpec): ReadMoment {
+    if (spec.asOf !== null) {
+      const { asOf } = spec;
+      return { high: highOf(asOf), low: lowOf(asOf), nowMs: Number(asOf >> 18n) };
+    }
+    const nowMs = this.clock.followedMs();
+    if (spec.readUncommitted) return { high: NEWEST, low: NEWEST, nowMs };
+    return { high: this.#readPoint.high, low: this.#readPoint.low, nowMs };
   }
 
   #checkPast(asOf: bigint): void {
@@ -210,7 +217,8 @@ export class Reads {
     );
   }
 
-  async #closeMillisecond(ms: number): Promise<void> {
+  /** Nothing can be committed any more at or below this time. */
+  #closeMillisecond(ms: number): void {
     const nowMs = this.clock.followedMs();
     if (ms > nowMs) {
       throw new SnapshotInFuture(`${new Date(ms).toISOString()} is in the future`);
@@ -222,7 +230,6 @@ export class Reads {
     const high = highOf(asOf);
     const low = lowOf(asOf);
     if (this.#isVisible(high, low)) return;
-    this.#checkPast(asOf);
     const { appliedHigh, appliedLow } = this.#readPoint;
     const timeoutMs = this.#visibleTimeoutMs();
     const timedOut = this.#sleep(timeoutMs).then(() => false);

@@ -2,7 +2,7 @@
  * The engine: one open store. Puts together the folder's lock, manifest, log, oracle, catalog and commit queue, recovers
  * what a crash left, and closes in order. The API on top of it is in embedded_*.ts.
  */
-import { IoException, invariant, memoryEnv, realEnv } from '../io/index.ts';
+import { IoException, ReadOnlyException, invariant, memoryEnv, realEnv } from '../io/index.ts';
 import type { Env, FolderLock, StoreException } from '../io/index.ts';
 import { DataLayout, Manifest, ONLY } from '../manifest/index.ts';
 import { StoreClosedException } from '../model/index.ts';
@@ -107,7 +107,12 @@ export class RegionServer {
       },
     });
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
-    this.rows = new RowWriter(this.catalog, this.queue, this.readPoint);
+    this.rows = new RowWriter({
+      catalog: this.catalog,
+      queue: this.queue,
+      readPoint: this.readPoint,
+      publish: this.log === null ? null : (tso) => this.oracle.publish(tso),
+    });
     this.reads = new Reads({
       catalog: this.catalog,
       readPoint: this.readPoint,
@@ -312,16 +317,29 @@ async function prepareFolder(env: Env, dir: string, mustExist: boolean): Promise
   if (stat !== null && !stat.isDirectory) {
     throw new IoException(`${dir} is a file, not a data folder`, dir);
   }
-  if (mustExist) {
-    const { manifest } = new DataLayout(dir);
-    if ((await env.fs.stat(manifest)) === null) {
-      throw new IoException(`${dir} holds no store`, dir);
+  const { manifest } = new DataLayout(dir);
+  if ((await env.fs.stat(manifest)) !== null) return;
+  if (mustExist) throw new IoException(`${dir} holds no store`, dir);
+  await env.fs.ensureFolder(dir);
+  // A folder that an earlier, killed open has made may not be on the disk either: so the whole way down is synced, once,
+  // before there is a manifest.
+  for (let at = dir; parentOf(at) !== at; at = parentOf(at)) {
+    try {
+      await env.fs.syncFolder(parentOf(at));
+    } catch (error) {
+      // What we may not even read was there before us.
+      if (error instanceof ReadOnlyException) return;
+      throw error;
     }
-  } else if (stat === null) {
-    await env.fs.ensureFolder(dir);
-    const parent = dir.replace(/[/\\]+$/, '').replace(/[/\\][^/\\]*$/, '');
-    if (parent !== '' && parent !== dir) await env.fs.syncFolder(parent);
   }
+}
+
+/** The folder that holds `path`: '.' above a bare name; the top is its own. */
+function parentOf(path: string): string {
+  const trimmed = path.length > 1 ? path.replace(/[/\\]+$/, '') : path;
+  const cut = Math.max(trimmed.lastIndexOf('/'), trimmed.lastIndexOf('\\'));
+  if (cut < 0) return '.';
+  return cut === 0 ? trimmed.slice(0, 1) : trimmed.slice(0, cut);
 }
 
 async function openFolder(

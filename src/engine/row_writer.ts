@@ -12,6 +12,7 @@ import type { ReadPoint } from './read_point.ts';
 import { compareBytes, equalBytes } from '../cell/index.ts';
 import { MutationBuffer, POOLED_SIZE_MAX } from '../region/index.ts';
 import type { Region } from '../region/index.ts';
+import { FSYNC_WAL } from '../wal/index.ts';
 import type { TableState } from './table_state.ts';
 
 /** What an operation found out before its commit: whether it writes, and what to answer. */
@@ -38,12 +39,22 @@ export class RowWriter {
   readonly #catalog: Catalog;
   readonly #queue: CommitQueue;
   readonly #readPoint: ReadPoint;
+  readonly #publish: ((tso: bigint) => Promise<void>) | null;
   readonly #pool: MutationBuffer[] = [];
 
-  constructor(catalog: Catalog, queue: CommitQueue, readPoint: ReadPoint) {
-    this.#catalog = catalog;
-    this.#queue = queue;
-    this.#readPoint = readPoint;
+  /**
+   * `publish` waits until a stamp may leave the process (Oracle#publish); null where no crash can make the oracle forget.
+   */
+  constructor(parts: {
+    readonly catalog: Catalog;
+    readonly queue: CommitQueue;
+    readonly readPoint: ReadPoint;
+    readonly publish: ((tso: bigint) => Promise<void>) | null;
+  }) {
+    this.#catalog = parts.catalog;
+    this.#queue = parts.queue;
+    this.#readPoint = parts.readPoint;
+    this.#publish = parts.publish;
   }
 
   /** An empty buffer; give it back with `release`. */
@@ -75,12 +86,10 @@ export class RowWriter {
         const mutation = this.take();
         try {
           const distinct = encode(mutation, table);
-          if (this.#queue.admit(region, mutation) === null) {
-            this.#queue.commit(table, region, mutation, optionsOf(table, mutation), distinct);
-            return this.#readPoint.whenCommitted(
-              this.#readPoint.appliedHigh,
-              this.#readPoint.appliedLow,
-            );
+          if (this.#queue.canAdmit(region, mutation)) {
+            const options = optionsOf(table, mutation);
+            this.#queue.commit(table, region, mutation, options, distinct);
+            return this.#acknowledged(options);
           }
         } finally {
           this.release(mutation);
@@ -127,9 +136,9 @@ export class RowWriter {
           wait = this.#obstacle(table, region, mutation, prepared);
         }
         if (isCurrent(table, version, region)) {
-          this.#queue.commit(table, region, mutation, optionsOf(table, mutation), false);
-          const { appliedHigh, appliedLow } = this.#readPoint;
-          return this.#readPoint.whenCommitted(appliedHigh, appliedLow);
+          const options = optionsOf(table, mutation);
+          this.#queue.commit(table, region, mutation, options, false);
+          return this.#acknowledged(options);
         }
       } finally {
         for (let i = 0; i < held; i++) region.locks.release(distinct[i]!);
@@ -152,7 +161,7 @@ export class RowWriter {
       if (step instanceof Failure) return this.#failedOnData(step.error);
       if (step.done === true) {
         const prepared = step.value;
-        if (!prepared.writes || this.#queue.admit(region, mutation) === null) {
+        if (!prepared.writes || this.#queue.canAdmit(region, mutation)) {
           return this.#finish(table, region, mutation, operation, prepared);
         }
         return this.#locked(tableName, operation);
@@ -206,7 +215,31 @@ export class RowWriter {
     const options = operation.options(table, mutation);
     this.#queue.commit(table, region, mutation, options, prepared.distinct);
     const { appliedHigh, appliedLow } = readPoint;
-    return readPoint.whenPassed(appliedHigh, appliedLow, prepared.answer(appliedHigh, appliedLow));
+    const answer = prepared.answer(appliedHigh, appliedLow);
+    if (options.durability === FSYNC_WAL || this.#publish === null) {
+      return readPoint.whenPassed(appliedHigh, appliedLow, answer);
+    }
+    return this.#published(answer);
+  }
+
+  /** The TSO of the commit just made, once the read point has passed it. */
+  #acknowledged(options: CommitOptions): Promise<bigint> {
+    const { appliedHigh, appliedLow } = this.#readPoint;
+    if (options.durability === FSYNC_WAL || this.#publish === null) {
+      return this.#readPoint.whenCommitted(appliedHigh, appliedLow);
+    }
+    return this.#published(joinHalvesOf(appliedHigh, appliedLow));
+  }
+
+  /**
+   * The answer of a commit whose TSO leaves the process without lying in a synced log record: the oracle has to know of
+   * it, or might give it again after a crash. Costs a sync of the manifest a second at most.
+   */
+  async #published<T>(answer: T): Promise<T> {
+    const { appliedHigh, appliedLow } = this.#readPoint;
+    await this.#readPoint.whenPassed(appliedHigh, appliedLow, undefined);
+    await this.#publish?.(joinHalvesOf(appliedHigh, appliedLow));
+    return answer;
   }
 
   /** Goes on with an operation that waits for the disk and whose row lock is held. */
