@@ -19,7 +19,7 @@ export function machine(): Machine {
     cores: availableParallelism(),
     cpuLimit: cpuLimit(),
     memoryBytes: totalmem(),
-    system: `${platform()} ${release()}`,
+    system: `${platform()} ${release().split('-')[0]}`,
     node: process.version,
     v8: process.versions.v8,
   };

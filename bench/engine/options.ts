@@ -32,7 +32,7 @@ Cellar and the peers of bench/peers (npm run bench:peers installs them), each in
 `;
 
 const MODES = {
-  quick: { rounds: 1, rows: 20_000, warmMs: 200, measureMs: 500, unflushedBytes: 8_000_000 },
+  quick: { rounds: 1, rows: 20_000, warmMs: 1000, measureMs: 500, unflushedBytes: 8_000_000 },
   standard: { rounds: 3, rows: 200_000, warmMs: 700, measureMs: 2000, unflushedBytes: 64_000_000 },
   full: { rounds: 5, rows: 1_000_000, warmMs: 1500, measureMs: 4000, unflushedBytes: 64_000_000 },
 } as const;
