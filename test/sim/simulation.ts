@@ -1,0 +1,531 @@
+/**
+ * A run of the simulator: from one seed, life after life of one store on one simulated disk, each ended by a power cut, a
+ * kill or a close at a random moment, with faults in between. After each life the checker replays it; after each opening the
+ * store must hold what was promised: every commit up to the promise, no hole below the last one, nothing else.
+ */
+import { openServer, type RegionServer } from '../../src/engine/region_server.ts';
+import { EmbeddedConnection, type OpenOptions } from '../../src/engine/index.ts';
+import { seeded, simEnv, type SeededRandom, type SimEnv } from '../../src/io/index.ts';
+import { cellsText, fromAnswer } from './cells.ts';
+import { Checker, expectedRows, explain } from './checker.ts';
+import { Faults, type FaultKind } from './faults.ts';
+import { SimFailure } from './history.ts';
+import { Journal } from './journal.ts';
+import { factsOf, Life, type LifeParts, type Retry, type Told } from './life.ts';
+import { Model } from './model.ts';
+import { readLog, type Commit, type Entry } from './observe.ts';
+import { Workload, type WorkloadOptions } from './operations.ts';
+import { applyOutcome, outcomeOf } from './schema.ts';
+
+const DIR = 'disk/store';
+const TABLES = ['t', 'ns_u'];
+const OPEN_LIMIT_MS = 600_000;
+
+export interface SimulationOptions {
+  readonly seed: number;
+  /** Operations after which the run ends. */
+  readonly steps: number;
+  readonly print?: (line: string) => void;
+}
+
+export interface SimulationReport {
+  readonly steps: number;
+  readonly commits: number;
+  readonly reads: number;
+  readonly crashes: number;
+  readonly kills: number;
+  readonly closes: number;
+  readonly lostCommits: number;
+  readonly leniencies: number;
+  readonly faults: Readonly<Record<FaultKind, number>>;
+  /** Over everything asked and answered, and the disk after each life. */
+  readonly digest: string;
+}
+
+/** How a life ended. `power`: what was not synced may be gone. */
+type Ending = 'power' | 'kill' | 'close';
+
+/** What must have survived of the life before. */
+interface Promises {
+  /** Every logged commit up to here, after a power cut and after a kill. */
+  readonly power: bigint;
+  readonly kill: bigint;
+}
+
+interface Profile {
+  readonly workload: WorkloadOptions;
+  readonly open: OpenOptions;
+  readonly clients: number;
+  readonly lifeSteps: number;
+  readonly faultChance: number;
+  readonly clockChance: number;
+  readonly changes: number;
+}
+
+export class Simulation {
+  readonly journal: Journal;
+  readonly #options: SimulationOptions;
+  readonly #random: SeededRandom;
+  readonly #model: Model = new Model();
+  readonly #checker: Checker = new Checker(this.#model);
+  readonly #faults: Faults;
+  readonly #profile: Profile;
+  readonly #workload: Workload;
+  readonly #told: Told = { told: 0n, acked: 0n };
+  readonly #retries: Retry[] = [];
+  /** What is in the log, by TSO. */
+  readonly #logged = new Map<bigint, Entry>();
+  /** Commits of the last life that skipped the log. */
+  #skipped: bigint[] = [];
+  #promises: Promises = { power: 0n, kill: 0n };
+  /** No power cut since the end of the last life. */
+  #onlyKilled = false;
+  #pending: Life['pendingChange'] = null;
+  /** Faults met the opening and did not end it: the oracle may not have started yet. */
+  #openedFaulty = false;
+  #env: SimEnv;
+  #clockMaxMs = 0;
+  #commits = 0;
+  #reads = 0;
+  #lost = 0;
+  readonly #endings: Record<Ending, number> = { power: 0, kill: 0, close: 0 };
+
+  constructor(options: SimulationOptions) {
+    this.#options = options;
+    this.#random = seeded(options.seed);
+    this.journal = new Journal(options.print ?? null);
+    this.#profile = profileOf(this.#random);
+    this.#faults = new Faults(this.#random.fork());
+    this.#env = simEnv({ seed: options.seed });
+    // The folder above the store's is there before.
+    this.#env.fs.plant('disk/note', new Uint8Array(1));
+    const clock = (): number => this.#env.clock.nowMs();
+    this.#workload = new Workload(this.#random.fork(), this.#profile.workload, clock);
+  }
+
+  /** Runs to the end. Throws SimFailure, or what the engine threw where it must not. */
+  async run(): Promise<SimulationReport> {
+    while (this.journal.step < this.#options.steps) await this.#live();
+    // What the last life left must be recovered, too.
+    const server = await this.#open();
+    await this.#env.drive(this.#recovered(server));
+    await this.#env.drive(server.close());
+    return this.report();
+  }
+
+  report(): SimulationReport {
+    return {
+      steps: this.journal.step,
+      commits: this.#commits,
+      reads: this.#reads,
+      crashes: this.#endings.power,
+      kills: this.#endings.kill,
+      closes: this.#endings.close,
+      lostCommits: this.#lost,
+      leniencies: this.#checker.leniencies,
+      faults: { ...this.#faults.counts },
+      digest: this.journal.digest(),
+    };
+  }
+
+  // ---- One life ----------------------------------------------------------------------------------------------------
+
+  async #live(): Promise<void> {
+    const server = await this.#open();
+    await this.#env.drive(this.#recovered(server));
+    const { clients, changes } = this.#profile;
+    const parts: LifeParts = {
+      env: this.#env,
+      server,
+      random: this.#random.fork(),
+      workload: this.#workload,
+      model: this.#model,
+      journal: this.journal,
+      told: this.#told,
+      tables: TABLES,
+      clients,
+      retries: this.#retries,
+      changes,
+    };
+    const life = new Life(parts, this.#clockMaxMs);
+    life.isFaulty = this.#openedFaulty;
+    life.start();
+    await this.#work(life);
+    const ending = await this.#finish(life);
+    this.#judge(life, ending);
+    this.journal.note(() => `disk ${this.#env.fs.digest()}`);
+  }
+
+  /** Lets the clients work until the life is to end, with faults and jumps of the clock. */
+  async #work(life: Life): Promise<void> {
+    const random = this.#random;
+    const { lifeSteps, faultChance, clockChance } = this.#profile;
+    const last = Math.min(
+      this.journal.step + 5 + random.int(lifeSteps),
+      Math.max(this.#options.steps, this.journal.step + 5),
+    );
+    let faultAt = random.chance(faultChance) ? this.journal.step + random.int(lifeSteps) : Infinity;
+    let idle = 0;
+    while (this.journal.step < last && life.failure === null && idle < 3000) {
+      const before = this.journal.step;
+      if (this.journal.step >= faultAt) {
+        faultAt = Infinity;
+        life.isFaulty = true;
+        const kinds: FaultKind[] = [
+          'diskFull',
+          'diskFull',
+          'logSync',
+          'logWrite',
+          'metadata',
+          'manifest',
+        ];
+        const kind = this.#faults.plan(this.#env, kinds, 12);
+        this.journal.note(() => `fault ${kind}`);
+      }
+      if (random.chance(clockChance)) this.#stepClock();
+      await this.#env.timers.runFor(random.float() * random.float() * 6);
+      // A store that takes no writes any more is opened again soon.
+      if (life.server.fatal !== null && random.chance(0.1)) break;
+      if (life.isFaulty && random.chance(0.01)) this.#faults.clear(this.#env);
+      idle = before === this.journal.step ? idle + 1 : 0;
+    }
+    if (idle >= 3000 && life.failure === null) {
+      life.failure = new SimFailure(this.journal.step, 'clients wait for ever');
+    }
+  }
+
+  #stepClock(): void {
+    const random = this.#random;
+    const steps = random.chance(0.6) ? [-3, -1, 1, 3, 10] : [-20_000, -500, 800, 30_000, 60_000];
+    const deltaMs = steps[random.int(steps.length)]!;
+    this.#env.clock.step(deltaMs);
+    this.journal.note(() => `clock ${deltaMs}`);
+  }
+
+  async #finish(life: Life): Promise<Ending> {
+    const random = this.#random;
+    this.#fail(life);
+    const ending: Ending = random.chance(0.5) ? 'power' : random.chance(0.55) ? 'kill' : 'close';
+    if (ending !== 'close') {
+      this.#promise(life, life.end().durable);
+      this.journal.note(() => ending);
+      this.#faults.clear(this.#env);
+      this.#crash(ending);
+      this.#onlyKilled = ending === 'kill';
+      return ending;
+    }
+    life.isStopping = true;
+    // Some close a store that is still at work.
+    if (random.chance(0.7)) await this.#env.drive(Promise.all(life.clients), OPEN_LIMIT_MS);
+    const isHealthy = !life.isFaulty;
+    this.journal.note(() => 'close');
+    let isClean = true;
+    try {
+      await this.#env.drive(life.connection.close(), OPEN_LIMIT_MS);
+    } catch (error) {
+      if (isHealthy) throw error;
+      isClean = false;
+    }
+    await this.#env.timers.runFor(50);
+    this.#fail(life);
+    isClean &&= life.server.fatal === null;
+    const { durable } = life.end();
+    const last = life.entries.findLast((entry) => isLogged(entry))?.tso ?? 0n;
+    this.#promise(life, isClean ? last : durable);
+    this.#faults.clear(this.#env);
+    // A new process on the same machine, or the machine went down afterwards.
+    this.#onlyKilled = random.chance(0.5);
+    if (this.#onlyKilled) this.#env = this.#env.kill();
+    else this.#env = this.#env.crash({ keepUnsynced: random.float() });
+    return 'close';
+  }
+
+  #fail({ failure }: Life): void {
+    if (failure !== null) throw failure;
+  }
+
+  #crash(ending: Ending): void {
+    const random = this.#random;
+    const keepUnsynced = [0, 0.5, 1, random.float()][random.int(4)]!;
+    if (ending === 'kill') this.#env = this.#env.kill();
+    else this.#env = this.#env.crash({ keepUnsynced });
+    if (random.chance(0.2)) this.#stepClock();
+  }
+
+  /** What of the life must be there after its end. */
+  #promise(life: Life, durable: bigint): void {
+    let power = max(this.#promises.power, max(durable, life.syncedTo));
+    let kill = this.#promises.kill;
+    for (const entry of life.entries) {
+      if (entry.kind !== 'commit') continue;
+      if (entry.tso > max(life.shownTo, this.#told.acked)) break;
+      if (entry.durability === 4) power = max(power, entry.tso);
+      if (entry.durability >= 3) kill = max(kill, entry.tso);
+    }
+    this.#promises = { power, kill: max(kill, power) };
+  }
+
+  #judge(life: Life, ending: Ending): void {
+    const defaultDurability = this.#profile.open.durability ?? 'FSYNC_WAL';
+    const { entries, intents, reads } = life;
+    this.#checker.check({ entries, intents, reads, defaultDurability });
+    this.#endings[ending]++;
+    this.#commits += entries.length;
+    this.#reads += reads.length;
+    this.#clockMaxMs = life.clockMaxMs;
+    this.#pending = life.pendingChange;
+    this.#skipped = [];
+    for (const entry of entries) {
+      if (isLogged(entry)) this.#logged.set(entry.tso, entry);
+      else this.#skipped.push(entry.tso);
+    }
+    for (const { state, write, table } of intents) {
+      const isRetried = (state === 'pending' || state === 'unknown') && write !== null;
+      if (isRetried && this.#retries.length < 20) this.#retries.push({ table, write });
+    }
+  }
+
+  // ---- Opening -----------------------------------------------------------------------------------------------------
+
+  /** Opens the store, perhaps after attempts that a crash or a fault ended. */
+  async #open(): Promise<RegionServer> {
+    const random = this.#random;
+    this.#openedFaulty = false;
+    const options: OpenOptions = { ...this.#profile.open, env: this.#env };
+    for (let attempt = 0; attempt < 3 && random.chance(0.25); attempt++) {
+      const env = this.#env;
+      if (random.chance(0.5)) {
+        const opening = openServer(DIR, { ...options, env });
+        opening.catch(() => undefined);
+        await env.timers.runFor(random.float() * 8);
+        const ending = random.chance(0.7) ? 'power' : 'kill';
+        this.journal.note(() => `${ending} while opening`);
+        if (ending === 'power') this.#onlyKilled = false;
+        this.#crash(ending);
+      } else {
+        const kind = this.#faults.plan(
+          env,
+          ['read', 'metadata', 'manifest', 'logSync', 'logWrite'],
+          20,
+        );
+        this.journal.note(() => `fault ${kind} while opening`);
+        const server = await this.#tryOpen({ ...options, env });
+        this.#faults.clear(env);
+        if (server !== null) {
+          this.#openedFaulty = true;
+          return server;
+        }
+        if (random.chance(0.5)) {
+          this.#onlyKilled = false;
+          this.#crash('power');
+        }
+      }
+    }
+    const env = this.#env;
+    return env.drive(openServer(DIR, { ...options, env }), OPEN_LIMIT_MS);
+  }
+
+  /** Null: a fault ended it. */
+  async #tryOpen(options: OpenOptions): Promise<RegionServer | null> {
+    try {
+      return await this.#env.drive(openServer(DIR, options), OPEN_LIMIT_MS);
+    } catch (error) {
+      const name = error instanceof Error ? error.name : '';
+      if (
+        [
+          'IoException',
+          'DiskFullException',
+          'ReadOnlyException',
+          'ManifestFailedException',
+        ].includes(name)
+      ) {
+        return null;
+      }
+      throw error;
+    }
+  }
+
+  /** Compares what the store holds now with what it must hold. */
+  async #recovered(server: RegionServer): Promise<void> {
+    this.#env.clock.nowMs();
+    const log = await readLog(this.#env, `${DIR}/wal`);
+    const last = this.#checkLog(log);
+    this.#forgetLost(last);
+    if (this.#told.acked > last) this.#told.acked = last;
+    this.#decidePending(server);
+    this.#promises = { power: last, kill: last };
+    await this.#audit(server);
+  }
+
+  /** The log holds the commits that were made up to some TSO, all of them and nothing else. Gives that TSO. */
+  #checkLog(log: readonly Entry[]): bigint {
+    const { step } = this.journal;
+    const found = new Set<bigint>();
+    for (const entry of log) {
+      found.add(entry.tso);
+      const known = this.#logged.get(entry.tso);
+      if (known === undefined)
+        throw new SimFailure(step, `the log has ${entry.tso}, which nobody wrote`);
+      const [is, was] = [entryText(entry), entryText(known)];
+      if (is !== was) throw new SimFailure(step, `the log has\n  ${is}\nfor\n  ${was}`);
+      if (entry.kind === 'commit') this.#checkFamilies(entry);
+    }
+    const last = log.at(-1)?.tso ?? 0n;
+    const first = log[0]?.tso ?? 0n;
+    const promised = this.#onlyKilled ? this.#promises.kill : this.#promises.power;
+    for (const [tso, entry] of this.#logged) {
+      if (found.has(tso) || tso < first) continue;
+      if (tso < last) throw new SimFailure(step, `the log has a hole: ${entryText(entry)}`);
+      if (tso <= promised) {
+        throw new SimFailure(step, `lost, though promised up to ${promised}: ${entryText(entry)}`);
+      }
+    }
+    return last;
+  }
+
+  #checkFamilies(entry: Commit): void {
+    const table = this.#model.tables.get(entry.tableId);
+    const families = table?.versionAt(entry.tso).families ?? [];
+    for (const [i, cell] of entry.cells.entries()) {
+      const family = families.find(({ rules }) => rules.name === cell.family);
+      if (family !== undefined && family.id === entry.familyIds![i]) continue;
+      throw new SimFailure(
+        this.journal.step,
+        `commit ${entry.tso} logs ${cell.family} as family ${entry.familyIds![i]}, not ${family?.id}`,
+      );
+    }
+  }
+
+  #forgetLost(last: bigint): void {
+    const lost = new Set(this.#skipped);
+    for (const tso of this.#logged.keys()) if (tso > last) lost.add(tso);
+    this.#skipped = [];
+    if (lost.size === 0) return;
+    for (const tso of lost) this.#logged.delete(tso);
+    for (const table of this.#model.tables.values()) table.forget((tso) => lost.has(tso));
+    for (const [nonce, tso] of this.#checker.nonces) {
+      if (lost.has(tso)) this.#checker.nonces.delete(nonce);
+    }
+    this.#lost += lost.size;
+    this.journal.note(() => `lost ${lost.size} commits`);
+  }
+
+  /** Finds out whether the change of schema that was under way exists. */
+  #decidePending(server: RegionServer): void {
+    const pending = this.#pending;
+    this.#pending = null;
+    if (pending === null) return;
+    const { table: name, change, tso, step } = pending;
+    const before = this.#model.find(name);
+    const outcome = outcomeOf(before, change);
+    if (typeof outcome === 'string') return;
+    const facts = factsOf(server, name);
+    if (!isDone(server, name, before, facts, tso)) return;
+    const wrong = applyOutcome(this.#model, name, outcome, tso, facts);
+    if (wrong !== null) throw new SimFailure(step, `after a crash, ${change.kind}: ${wrong}`);
+    this.journal.note(() => `${change.kind} of ${name} had been done`);
+  }
+
+  /** Every table as the model has it, and every cell of it. */
+  async #audit(server: RegionServer): Promise<void> {
+    const { step } = this.journal;
+    const names = [...server.catalog.tables()].map(({ name }) => name).sort();
+    const expected = this.#model
+      .live()
+      .map(({ name }) => name)
+      .sort();
+    if (names.join() !== expected.join()) {
+      throw new SimFailure(step, `tables ${names.join()} after opening, not ${expected.join()}`);
+    }
+    const connection = new EmbeddedConnection(server);
+    for (const table of this.#model.live()) {
+      const { enabled, settings } = server.catalog.get(table.name);
+      if (enabled !== table.isEnabled)
+        throw new SimFailure(step, `${table.name}: enabled is ${enabled}`);
+      if (settings.durability !== table.current.durability) {
+        throw new SimFailure(step, `${table.name} has durability ${settings.durability}`);
+      }
+      if (!enabled) continue;
+      for (const options of [{ raw: true, versions: 1_000_000 }, { versions: 1_000_000 }, {}]) {
+        const moment = { tso: 1n << 62n, nowMs: server.reads.clock.followedMs() };
+        const scanner = connection.table(table.name).scan(options);
+        const rows: string[] = [];
+        for (
+          let batch = await scanner.nextBatch();
+          batch.length > 0;
+          batch = await scanner.nextBatch()
+        ) {
+          for (const result of batch) rows.push(cellsText(result.cells.map(fromAnswer)));
+        }
+        const wanted = expectedRows(
+          table,
+          table.current,
+          { read: { kind: 'scan', options } },
+          moment,
+        );
+        if (rows.join('\n') === wanted.join('\n')) continue;
+        const at = rows.findIndex((row, i) => row !== wanted[i]);
+        const where = at < 0 ? rows.length : at;
+        throw new SimFailure(
+          step,
+          `after opening, ${JSON.stringify(options)} of ${table.name} has\n  ${rows[where]}\nnot\n  ${wanted[where]}\n${explain(table, table.current, rows, wanted)}`,
+        );
+      }
+    }
+  }
+}
+
+const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+const isLogged = (entry: Entry): boolean => entry.kind === 'control' || entry.durability > 1;
+
+function entryText(entry: Entry): string {
+  if (entry.kind === 'control') return `${entry.tso} control ${entry.what}`;
+  const { tso, tableId, durability, nonce, cells } = entry;
+  return `${tso} table ${tableId} durability ${durability} nonce ${nonce} ${cellsText(cells)}`;
+}
+
+/** Whether the manifest has the change made at `tso`. */
+function isDone(
+  server: RegionServer,
+  name: string,
+  before: { readonly id: number; readonly isEnabled: boolean } | null,
+  facts: { readonly id: number } | null,
+  tso: bigint,
+): boolean {
+  if (before === null || facts === null || before.id !== facts.id) return before?.id !== facts?.id;
+  const schemas = server.manifest.get('table', facts.id)?.schemas ?? [];
+  return schemas.at(-1)?.tso === tso || server.catalog.get(name).enabled !== before.isEnabled;
+}
+
+/** What kind of run a seed gives. */
+function profileOf(random: SeededRandom): Profile {
+  const isBusy = random.chance(0.2);
+  const mixes: WorkloadOptions['durabilities'][] = [
+    [undefined],
+    [undefined, undefined, 'SYNC_WAL', 'ASYNC_WAL', 'FSYNC_WAL', 'SKIP_WAL'],
+    ['FSYNC_WAL', 'SYNC_WAL'],
+    [undefined, 'SYNC_WAL', 'ASYNC_WAL'],
+  ];
+  return {
+    workload: {
+      longValues: isBusy ? 0.3 : [0, 0.02, 0.1][random.int(3)]!,
+      longLength: isBusy ? 40_000 : 4000,
+      durabilities: mixes[random.int(mixes.length)]!,
+      explicitTimestamps: [0.1, 0.35, 0.7][random.int(3)]!,
+    },
+    open: {
+      durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
+      memstoreBytes: 64 * 1024 * 1024,
+      busyTimeoutMs: 5 + random.int(20),
+      logSegmentBytes: 64 * 1024 * (1 + random.int(3)),
+      asyncSyncMs: 1 + random.int(30),
+      blockingSync: random.chance(0.4),
+    },
+    clients: 1 + random.int(12),
+    lifeSteps: [30, 120, 400][random.int(3)]!,
+    faultChance: random.chance(0.5) ? 0.4 : 0,
+    clockChance: random.chance(0.5) ? 0.02 : 0,
+    changes: [0.01, 0.05, 0.2][random.int(3)]!,
+  };
+}
