@@ -344,7 +344,8 @@ class Recovery {
     for (const path of removed) await fs.remove(path);
     for (const { path } of behind)
       this.#notes.push(`${path} is behind the end of the log: removed`);
-    if (removed.length > 0) await fs.syncFolder(this.#dir);
+    // Also for what stays: a process that was killed may have made a segment whose entry is not on the disk yet.
+    if (removed.length > 0 || chain.length > 0) await fs.syncFolder(this.#dir);
   }
 
   /** Cuts the last segment at its end, and writes again and syncs what is at or beyond S. */
