@@ -41,11 +41,15 @@ export class FileSwitch {
     this.#reads = parts.reads;
   }
 
-  /** Makes the switch of these stores as one commit. `applied` runs in the step that changes what readers see. */
+  /**
+   * Makes the switch of these stores as one commit. `applied` runs in the step that changes what readers see. `further`
+   * edits, which may be about the new files, belong to the same commit.
+   */
   async perform(
     what: string,
     switches: readonly StoreSwitch[],
     applied: () => void,
+    further: (tso: bigint, files: readonly FileRecord[]) => readonly Edit[] = () => [],
   ): Promise<void> {
     const body = Buffer.from(what, 'utf8');
     for (let wait = this.#queue.admitControl(body.length); wait !== null;) {
@@ -56,7 +60,11 @@ export class FileSwitch {
     try {
       const tso = joinHalves(stamp.high, stamp.low);
       const records = switches.map((change) => this.#recordsOf(change, tso));
-      const edits = switches.flatMap((change, i) => editsOf(change, records[i]!));
+      const files = records.flatMap(({ file }) => (file === null ? [] : [file]));
+      const edits = [
+        ...switches.flatMap((change, i) => editsOf(change, records[i]!)),
+        ...further(tso, files),
+      ];
       await this.#manifest.commit(edits, {
         applied: () => {
           switches.forEach((change, i) => this.#apply(change, records[i]!));
@@ -108,7 +116,13 @@ export class FileSwitch {
     if (records.history !== null) {
       const drop = records.history.dropTso ?? 0n;
       const file = this.#files.make(records.history, store);
-      store.history = [{ file, dropHigh: highOf(drop), dropLow: lowOf(drop) }, ...store.history];
+      const entry = {
+        file,
+        dropHigh: highOf(drop),
+        dropLow: lowOf(drop),
+        dropsByCell: false,
+      };
+      store.history = [entry, ...store.history];
       region.droppedAt(highOf(drop), lowOf(drop));
     }
     if (change.flushedTso !== null) {

@@ -15,6 +15,9 @@ import type { TableState } from './table_state.ts';
 
 const NO_KEY: Uint8Array = new Uint8Array(0);
 
+/** Of a history file whose cells carry their drop TSOs. */
+export const MERGED_FLAG = 'merged';
+
 /** Where a new file belongs. */
 export interface FilePlace {
   readonly table: TableState;
@@ -73,7 +76,8 @@ export class StoreFiles {
   /** Gives the stores of a table the files that the manifest names. Reads no file. */
   attach(table: TableState): void {
     for (const region of table.regions) {
-      const byFamily = new Map(region.stores.map((store) => [store.familyId, store]));
+      const stores = [...region.stores, ...region.formerStores];
+      const byFamily = new Map(stores.map((store) => [store.familyId, store]));
       const records = [...this.#manifest.filesOf(region.id)].filter(
         (record) => record.removedTso === null,
       );
@@ -82,6 +86,9 @@ export class StoreFiles {
         const store = byFamily.get(record.familyId);
         if (store !== undefined) this.#attachTo(region, store, record);
       }
+      region.formerStores = region.formerStores.filter(
+        ({ files, history }) => files.length + history.length > 0,
+      );
       for (const store of region.stores) {
         const flushed = this.#manifest.flushedTo(region.id, store.familyId) ?? 0n;
         store.flushedHigh = highOf(flushed);
@@ -99,7 +106,8 @@ export class StoreFiles {
     const drop = record.dropTso ?? 0n;
     const dropHigh = highOf(drop);
     const dropLow = lowOf(drop);
-    store.history = [...store.history, { file, dropHigh, dropLow }];
+    const dropsByCell = record.flags.includes(MERGED_FLAG);
+    store.history = [...store.history, { file, dropHigh, dropLow, dropsByCell }];
     region.droppedAt(dropHigh, dropLow);
   }
 

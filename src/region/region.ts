@@ -15,6 +15,8 @@ export class Region {
   readonly endKey: Uint8Array;
   /** In byte order of the family names; the index is the family index of a mutation buffer. */
   stores: readonly Store[];
+  /** Of families that were dropped: what reads as of before still find. */
+  formerStores: readonly Store[] = [];
   /** Grows whenever the stores or their layers change: cursors kept from before are stale. */
   layoutVersion = 0;
   /** The TSO of the newest switch of files that dropped cells, in halves: readers at or above need no history. */

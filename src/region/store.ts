@@ -5,15 +5,18 @@
  */
 import type { CellSource } from '../cell/index.ts';
 import type { FamilySettings } from '../model/index.ts';
+import { DroppedAfter } from './drop_tag.ts';
 import { Memstore } from './memstore/index.ts';
 import type { StoreFile } from './store_file.ts';
 
 /** Cells that left the live files at `drop`. */
 export interface HistoryFile {
   readonly file: StoreFile;
-  /** The TSO of the switch, in halves. */
+  /** The TSO of the switch, in halves; of a merged file the greatest of its cells'. */
   readonly dropHigh: number;
   readonly dropLow: number;
+  /** A merged file: each cell says when it left, in a tag. */
+  readonly dropsByCell: boolean;
 }
 
 /** What a reader wants of the sources. */
@@ -53,10 +56,11 @@ export class Store {
     for (const file of this.files) {
       sources.push(points ? file.pointCursor(options) : file.cursor(options));
     }
-    for (const { file, dropHigh, dropLow } of this.history) {
-      const isHistory =
-        dropHigh < wishes.high || (dropHigh === wishes.high && dropLow <= wishes.low);
-      if (!isHistory) sources.push(points ? file.pointCursor(options) : file.cursor(options));
+    const { high, low } = wishes;
+    for (const { file, dropHigh, dropLow, dropsByCell } of this.history) {
+      if (dropHigh < high || (dropHigh === high && dropLow <= low)) continue;
+      const source = points ? file.pointCursor(options) : file.cursor(options);
+      sources.push(dropsByCell ? new DroppedAfter(source, high, low) : source);
     }
     return sources;
   }
