@@ -3,8 +3,8 @@
  * in one synchronous step that cannot fail: whoever calls `commit` has been admitted (`admit`), in the same turn of the
  * event loop. The step is short: it copies the cells twice, to the log and to the slabs.
  */
-import { invariant } from '../io/index.ts';
-import type { Timers, StoreException } from '../io/index.ts';
+import { StoreException, invariant } from '../io/index.ts';
+import type { Timers } from '../io/index.ts';
 import {
   LogFailedException,
   RegionTooBusyException,
@@ -93,6 +93,12 @@ function logBytesOf(region: Region, mutation: MutationBuffer): number {
   );
 }
 
+/** Our own fault, see `cause`: the store takes no writes until it is opened again and has recovered from its log. */
+class StepFailedException extends StoreException {
+  readonly code: string = 'StepFailedException';
+  readonly retryable: boolean = false;
+}
+
 /** Flushes begin when memstores hold this share of their limit: the rest takes what comes while they run. */
 const PRESSURE_SHARE = 0.4;
 
@@ -112,6 +118,8 @@ export class CommitQueue {
   commits = 0;
   /** Asked when memory gets short, in time before writers have to wait: starts flushes. */
   onPressure: (() => void) | null = null;
+  /** Told when a promise of our own code was broken in a step: nothing may be written any more. */
+  onBroken: ((error: StoreException) => void) | null = null;
   /** Bytes of all memstores, or of one region's, from which on it is asked. */
   readonly #pressureBytes: number;
   readonly #regionPressureBytes: number;
@@ -256,13 +264,25 @@ export class CommitQueue {
     options: CommitOptions,
     distinct: boolean,
   ): void {
-    this.#takeStamp(mutation, region.id, options.batchMs);
-    const { high, low } = this.#clock;
-    this.#stamp(mutation, options.batchMs);
-    mutation.settle(distinct);
-    this.#begin(high, low, options);
-    this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
-    this.#end(high, low, options);
+    try {
+      this.#takeStamp(mutation, region.id, options.batchMs);
+      const { high, low } = this.#clock;
+      this.#stamp(mutation, options.batchMs);
+      mutation.settle(distinct);
+      this.#begin(high, low, options);
+      this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
+      this.#end(high, low, options);
+    } catch (error) {
+      this.#broken(error);
+    }
+  }
+
+  /** The step cannot fail: that it did is a fault of ours. Log and memstores may differ now, so writing ends here. */
+  #broken(error: unknown): never {
+    this.onBroken?.(
+      new StepFailedException('a commit failed in the middle of its step', { cause: error }),
+    );
+    throw error;
   }
 
   /**
@@ -289,19 +309,23 @@ export class CommitQueue {
   /** Commits several regions' parts as one: one TSO, one log record. */
   commitParts(parts: readonly CommitPart[], options: CommitOptions): void {
     invariant(parts.length > 0, 'a commit has parts');
-    let fresh = false;
-    for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.region.id);
-    if (fresh) this.#clock.nextInFreshMillisecond();
-    else this.#clock.next();
-    const { high, low } = this.#clock;
-    this.#begin(high, low, options);
-    for (const { table, region, mutation } of parts) {
-      if (mutation.latestMarker) this.#remember(mutation, region.id);
-      this.#stamp(mutation, options.batchMs);
-      mutation.settle(false);
-      this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
+    try {
+      let fresh = false;
+      for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.region.id);
+      if (fresh) this.#clock.nextInFreshMillisecond();
+      else this.#clock.next();
+      const { high, low } = this.#clock;
+      this.#begin(high, low, options);
+      for (const { table, region, mutation } of parts) {
+        if (mutation.latestMarker) this.#remember(mutation, region.id);
+        this.#stamp(mutation, options.batchMs);
+        mutation.settle(false);
+        this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
+      }
+      this.#end(high, low, options);
+    } catch (error) {
+      this.#broken(error);
     }
-    this.#end(high, low, options);
   }
 
   #begin(high: number, low: number, options: CommitOptions): void {

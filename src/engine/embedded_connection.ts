@@ -41,7 +41,7 @@ export class EmbeddedConnection implements Connection {
   }
 
   /** Tells openers that find the folder locked where its holder can be reached. */
-  setAddress(address: string): Promise<void> {
+  setAddress(address: string | null): Promise<void> {
     return this.#server.setAddress(address);
   }
 

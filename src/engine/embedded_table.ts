@@ -229,7 +229,7 @@ export class EmbeddedTable implements Table {
     prepare: (context: RowContext) => Steps<Prepared<T>>,
     wishes: CommitWishes,
   ): RowOperation<T> {
-    const clock = this.#server.reads.clock;
+    const { reads } = this.#server;
     return {
       row,
       prepare: (table: TableState, region: Region, buffer: MutationBuffer) =>
@@ -239,7 +239,7 @@ export class EmbeddedTable implements Table {
           row,
           buffer,
           encoder: new CellEncoder(),
-          clock,
+          reads,
           floorHigh: 0,
           floorLow: 0,
           returned: [],

@@ -29,7 +29,7 @@ import {
   RegionScanner,
   openStores,
 } from '../region/index.ts';
-import type { ReadableStore, Region, SourceWishes } from '../region/index.ts';
+import type { ReadableStore, Region, SourceWishes, Store } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import { highOf, lowOf } from './read_point.ts';
@@ -68,6 +68,12 @@ interface CachedReader {
   isBusy: boolean;
 }
 
+interface CachedNewestReader {
+  readonly reader: NewestReader;
+  readonly layoutVersion: number;
+  isBusy: boolean;
+}
+
 export class Reads {
   readonly clock: ReadClock;
   readonly #catalog: Catalog;
@@ -77,6 +83,8 @@ export class Reads {
   readonly #sleep: (ms: number) => Promise<void>;
   /** One reader a region serves its gets. */
   readonly #readers = new WeakMap<Region, CachedReader>();
+  /** One reader a store serves read-modify-write. */
+  readonly #newestReaders = new WeakMap<Store, CachedNewestReader>();
 
   constructor(parts: {
     readonly catalog: Catalog;
@@ -130,9 +138,13 @@ export class Reads {
   /** The region's layers have changed: lets go of the files that its reader holds. */
   forget(region: Region): void {
     const known = this.#readers.get(region);
-    if (known === undefined) return;
     this.#readers.delete(region);
-    if (!known.isBusy) known.reader.close();
+    if (known?.isBusy === false) known.reader.close();
+    for (const store of region.stores) {
+      const newest = this.#newestReaders.get(store);
+      this.#newestReaders.delete(store);
+      if (newest?.isBusy === false) newest.reader.close();
+    }
   }
 
   async get(
@@ -165,6 +177,45 @@ export class Reads {
   /** Closes a reader that served one read only, or was replaced meanwhile. */
   #done(region: Region, cached: CachedReader): void {
     if (this.#readers.get(region) !== cached) cached.reader.close();
+  }
+
+  /** The newest applied and visible cell of a column, for read-modify-write: synced or not. */
+  *newestCell(
+    region: Region,
+    row: Uint8Array,
+    column: ResolvedColumn,
+    timeRange: TimeRangeSpec,
+  ): Steps<NewestCell | null> {
+    const store = region.stores[column.familyIndex];
+    invariant(store !== undefined, 'a region has a store a family');
+    const cached = this.#newestReaderOf(region, store);
+    const { reader } = cached;
+    const nowMs = this.clock.followedMs();
+    try {
+      for (;;) {
+        const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
+        if (state !== WAIT) return state === END ? null : keptCell(reader.cell);
+        cached.isBusy = true;
+        yield reader.load();
+      }
+    } finally {
+      if (cached.isBusy) reader.abandon();
+      cached.isBusy = false;
+      if (this.#newestReaders.get(store) !== cached) reader.close();
+    }
+  }
+
+  /** The store's reader, or one for this read alone while that is in the middle of another. */
+  #newestReaderOf(region: Region, store: Store): CachedNewestReader {
+    const known = this.#newestReaders.get(store);
+    const isCurrent = known?.layoutVersion === region.layoutVersion;
+    if (known !== undefined && isCurrent && !known.isBusy) return known;
+    const reader = new NewestReader(store.settings, store.sources(NO_HISTORY));
+    const made = { reader, layoutVersion: region.layoutVersion, isBusy: false };
+    if (known?.isBusy === true && isCurrent) return made;
+    if (known?.isBusy === false) known.reader.close();
+    this.#newestReaders.set(store, made);
+    return made;
   }
 
   /** What a read sees: the read point now, everything applied, or a moment asked for. Waits until that is visible. */
@@ -352,28 +403,6 @@ export interface NewestCell {
   readonly tsLow: number;
   /** Its own TTL; 0 for none. */
   readonly ttlMs: number;
-}
-
-/** The newest applied and visible cell of a column, for read-modify-write: synced or not. */
-export function* newestCell(
-  context: { readonly region: Region; readonly row: Uint8Array; readonly clock: ReadClock },
-  column: ResolvedColumn,
-  timeRange: TimeRangeSpec,
-): Steps<NewestCell | null> {
-  const store = context.region.stores[column.familyIndex];
-  invariant(store !== undefined, 'a region has a store a family');
-  const reader = new NewestReader(store.settings, store.sources(NO_HISTORY));
-  const nowMs = context.clock.followedMs();
-  const { row } = context;
-  try {
-    for (;;) {
-      const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
-      if (state === WAIT) yield reader.load();
-      else return state === END ? null : keptCell(reader.cell);
-    }
-  } finally {
-    reader.close();
-  }
 }
 
 function keptCell(cell: CellView): NewestCell {

@@ -107,6 +107,7 @@ export class RegionServer {
       },
     });
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
+    this.queue.onBroken = (error) => this.logFailed(error);
     this.rows = new RowWriter({
       catalog: this.catalog,
       queue: this.queue,
@@ -136,9 +137,9 @@ export class RegionServer {
     return stopped instanceof StoreClosedException ? null : stopped;
   }
 
-  /** The log has failed: reads go on at the last read point. */
+  /** The log has failed, or a commit broke in its step: reads go on at the last read point. */
   logFailed(error: StoreException): void {
-    this.logger.error({ err: error }, 'the log failed: no more writes until the next open');
+    this.logger.error({ err: error }, 'no more writes until the next open');
     this.queue.stop(error);
     this.oracle.stop(error);
     this.readPoint.fail(error);
@@ -171,7 +172,7 @@ export class RegionServer {
     await this.log?.sync();
   }
 
-  async setAddress(address: string): Promise<void> {
+  async setAddress(address: string | null): Promise<void> {
     await this.#lock?.setAddress(address);
   }
 

@@ -37,8 +37,7 @@ import type {
 import type { MutationBuffer, Region } from '../region/index.ts';
 import type { CellEncoder } from './encode.ts';
 import { encodeDelete, encodePut, needsNewest, toCellTimestamp, toTtlMs } from './encode.ts';
-import { newestCell } from './reads.ts';
-import type { NewestCell, ReadClock } from './reads.ts';
+import type { NewestCell, Reads } from './reads.ts';
 import type { Prepared, Steps } from './row_writer.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
 
@@ -58,7 +57,7 @@ export interface RowContext {
   readonly row: Uint8Array;
   readonly buffer: MutationBuffer;
   readonly encoder: CellEncoder;
-  readonly clock: ReadClock;
+  readonly reads: Reads;
   /** Newest timestamp read by a condition: LATEST cells are not stamped below it. */
   floorHigh: number;
   floorLow: number;
@@ -125,7 +124,12 @@ function* newestVersions(
   if (!needsNewest(spec)) return newest;
   for (const name of spec?.versions ?? []) {
     const column = context.table.column(name);
-    const cell = yield* newestCell(context, column, toTimeRange(undefined, 'timeRange'));
+    const cell = yield* context.reads.newestCell(
+      context.region,
+      context.row,
+      column,
+      toTimeRange(undefined, 'timeRange'),
+    );
     if (cell !== null) newest.set(column, (BigInt(cell.tsHigh) << 32n) | BigInt(cell.tsLow));
   }
   return newest;
@@ -174,7 +178,7 @@ function* prepareColumns<V>(
   const ttlMs = toTtlMs(options?.ttl);
   for (const [name, by] of columns) {
     const column = context.table.column(name);
-    const old = yield* newestCell(context, column, timeRange);
+    const old = yield* context.reads.newestCell(context.region, context.row, column, timeRange);
     const value = change(old === null ? null : old.value, by);
     encoder.begin(row, ts, ttlMs > 0 ? ttlMs : (old?.ttlMs ?? 0));
     setFloor(context, old);
@@ -295,7 +299,7 @@ export function* checkCondition(context: RowContext, condition: Condition): Step
   const column = context.table.column(condition.column);
   const range = toTimeRange(condition.timeRange, 'timeRange');
   const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);
-  const cell = yield* newestCell(context, column, range);
+  const cell = yield* context.reads.newestCell(context.region, context.row, column, range);
   if (cell !== null) {
     context.floorHigh = cell.tsHigh;
     context.floorLow = cell.tsLow;
