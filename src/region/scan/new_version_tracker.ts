@@ -138,9 +138,12 @@ function addTo(
   while (isLess(epochs[at]!.writeHigh, epochs[at]!.writeLow, writeHigh, writeLow)) at++;
   const epoch = epochs[at]!;
   if (isRange) {
-    // Two range markers of one commit: the one with the greater timestamp came first and hides more.
-    if (epoch.writeHigh === writeHigh && epoch.writeLow === writeLow) return;
-    epochs.splice(at, 0, newEpoch(high, low, writeHigh, writeLow));
+    if (epoch.writeHigh !== writeHigh || epoch.writeLow !== writeLow) {
+      epochs.splice(at, 0, newEpoch(high, low, writeHigh, writeLow));
+    } else if (isLess(epoch.high, epoch.low, high, low)) {
+      // Two range markers of one commit, of the family and of the column: the greater timestamp hides more.
+      epochs[at] = { ...epoch, high, low };
+    }
     return;
   }
   epoch.deletes.push({ high, low, writeHigh, writeLow });
