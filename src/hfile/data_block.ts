@@ -173,26 +173,34 @@ export class DataBlock {
     let low = wanted === AFTER ? prefixes.length : 0;
     if (wanted >= 0) {
       let high = prefixes.length;
-      // First the entries whose prefix equals the wanted one, then among them by bytes.
-      let a = 0;
-      let b = high;
-      while (a < b) {
-        const middle = (a + b) >>> 1;
-        if (prefixes[middle]! < wanted) a = middle + 1;
-        else b = middle;
-      }
-      low = a;
       while (low < high) {
         const middle = (low + high) >>> 1;
-        if (
-          prefixes[middle]! > wanted ||
-          compareCellToKey(this.bytes, this.#entries[middle]!, key) >= 0
-        ) {
-          high = middle;
-        } else low = middle + 1;
+        if (prefixes[middle]! < wanted) low = middle + 1;
+        else high = middle;
+      }
+      // Entries before `low` are before the key. Those from it on whose prefix equals the wanted one need their bytes, mostly one.
+      if (low < prefixes.length && prefixes[low] === wanted && this.#isBefore(low, key)) {
+        low = this.#searchEqual(key, wanted, low + 1);
       }
     }
     return this.#refine(key, low, from);
+  }
+
+  #isBefore(index: number, key: SeekKey): boolean {
+    return compareCellToKey(this.bytes, this.#entries[index]!, key) < 0;
+  }
+
+  /** First entry from `from` on that is at or after the key, when the one before `from` has the wanted prefix and is before it. */
+  #searchEqual(key: SeekKey, wanted: number, from: number): number {
+    const prefixes = this.#prefixes!;
+    let low = from;
+    let high = prefixes.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (prefixes[middle]! === wanted && this.#isBefore(middle, key)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 
   /** From entry `index`, the first at or after the key, to the first such cell: with sparse entries it may stand before. */
