@@ -23,14 +23,14 @@ import type {
 } from '../model/index.ts';
 import { toStringBinary } from '../cell/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
-import { CellEncoder, encodeDelete, encodePut, needsNewest } from './encode.ts';
+import { CellEncoder, RowScratch, encodeDelete, encodePut, needsNewest } from './encode.ts';
 import type { CommitOptions } from './commit_queue.ts';
 import { nonceBytes } from './nonces.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
 import type { RegionServer } from './region_server.ts';
 import { checkCondition, prepareRow, readsRow, rowOf } from './row_operations.ts';
 import type { RowContext } from './row_operations.ts';
-import type { Prepared, RowOperation, Steps } from './row_writer.ts';
+import type { EncodeRow, Prepared, RowOperation, Steps } from './row_writer.ts';
 import { durabilityNumber } from './table_state.ts';
 import type { TableState } from './table_state.ts';
 
@@ -52,6 +52,7 @@ export class EmbeddedTable implements Table {
   readonly name: string;
   readonly #server: RegionServer;
   readonly #encoder: CellEncoder = new CellEncoder();
+  readonly #rows: RowScratch = new RowScratch();
 
   constructor(server: RegionServer, name: string) {
     this.#server = server;
@@ -61,7 +62,7 @@ export class EmbeddedTable implements Table {
   put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint> {
     try {
       this.#server.checkOpen();
-      return this.#put(toRow(row), values, options, 0);
+      return this.#put(this.#rows.of(row), values, options, 0);
     } catch (error) {
       return rejected(error);
     }
@@ -73,15 +74,15 @@ export class EmbeddedTable implements Table {
     options: MutationOptions | undefined,
     batchMs: number,
   ): Promise<bigint> {
-    const encode = (mutation: MutationBuffer, table: TableState): boolean =>
-      encodePut(this.#encoder, mutation, table, row, values, options);
+    const encode: EncodeRow = (mutation, table, bytes) =>
+      encodePut(this.#encoder, mutation, table, bytes, values, options);
     return this.#blind(row, encode, options?.durability, options?.nonce, batchMs);
   }
 
   delete(row: Bytes, spec?: DeleteSpec): Promise<bigint> {
     try {
       this.#server.checkOpen();
-      return this.#delete(toRow(row), spec, 0);
+      return this.#delete(needsNewest(spec) ? toRow(row) : this.#rows.of(row), spec, 0);
     } catch (error) {
       return rejected(error);
     }
@@ -92,8 +93,8 @@ export class EmbeddedTable implements Table {
       const mutation: Mutation = spec === undefined ? { delete: row } : { delete: row, spec };
       return this.#modify(row, [mutation], spec, batchMs).then(({ tso }) => tso);
     }
-    const encode = (mutation: MutationBuffer, table: TableState): boolean => {
-      encodeDelete(this.#encoder, mutation, table, row, spec, () => null);
+    const encode: EncodeRow = (mutation, table, bytes) => {
+      encodeDelete(this.#encoder, mutation, table, bytes, spec, () => null);
       return false;
     };
     return this.#blind(row, encode, spec?.durability, spec?.nonce, batchMs);
@@ -101,7 +102,7 @@ export class EmbeddedTable implements Table {
 
   #blind(
     row: Uint8Array,
-    encode: (mutation: MutationBuffer, table: TableState) => boolean,
+    encode: EncodeRow,
     durability: Durability | undefined,
     nonce: Nonce | undefined,
     batchMs: number,
@@ -113,10 +114,11 @@ export class EmbeddedTable implements Table {
       );
     }
     const bytes = nonceBytes(nonce);
+    const kept = Uint8Array.from(row);
     return nonces.once(
       bytes,
       () =>
-        rows.write(this.name, row, encode, (table, mutation) =>
+        rows.write(this.name, kept, encode, (table, mutation) =>
           this.#commitOptions(table, mutation, { durability, batchMs, nonce: bytes }),
         ),
       (tso) => tso,
@@ -343,11 +345,13 @@ export class EmbeddedTable implements Table {
   }
 
   async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
-    return this.#server.reads.get(this.name, toRow(row), options);
+    // With options the read may have to wait before it looks at the row.
+    const bytes = options === undefined ? this.#rows.of(row) : toRow(row);
+    return this.#server.reads.get(this.name, bytes, options);
   }
 
   getSync(row: Bytes, options?: ReadOptions): Result | null {
-    return this.#server.reads.getSync(this.name, toRow(row), options);
+    return this.#server.reads.getSync(this.name, this.#rows.of(row), options);
   }
 
   getMany(rows: readonly Bytes[], options?: ReadOptions): Promise<(Result | null)[]> {

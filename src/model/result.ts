@@ -132,15 +132,35 @@ export class Result {
     return this.#buf.subarray(this.#from, this.#to);
   }
 
-  /** Offset of the first KeyValue of the column, or -1. */
+  /** Offset of the first KeyValue of the column, or -1. Text of plain ASCII is compared as it is, without encoding it. */
   #find(column: Column): number {
+    const colon = typeof column === 'string' ? column.indexOf(':') : -1;
+    if (typeof column !== 'string' || !isAscii(column)) return this.#findBytes(column);
+    const familyLength = colon < 0 ? column.length : colon;
+    const qualifierFrom = colon < 0 ? column.length : colon + 1;
+    const buf = this.#buf;
+    for (let at = this.#from; at < this.#to; at += PACKED_CELL_HEADER + u32(buf, at)) {
+      const cellAt = at + PACKED_CELL_HEADER;
+      const familyAt = cellAt + 11 + u16(buf, cellAt + 8);
+      if (buf[familyAt - 1] !== familyLength) continue;
+      const qualifierAt = familyAt + familyLength;
+      const qualifierLength = cellAt + 8 + u32(buf, cellAt) - 9 - qualifierAt;
+      if (qualifierLength !== column.length - qualifierFrom) continue;
+      if (!sameText(buf, familyAt, column, 0, familyLength)) continue;
+      if (sameText(buf, qualifierAt, column, qualifierFrom, column.length)) return cellAt;
+    }
+    return -1;
+  }
+
+  #findBytes(column: Column): number {
     const { family, qualifier } = splitColumn(column);
     const buf = this.#buf;
     for (let at = this.#from; at < this.#to; at += PACKED_CELL_HEADER + u32(buf, at)) {
       const cellAt = at + PACKED_CELL_HEADER;
       const familyAt = cellAt + 11 + u16(buf, cellAt + 8);
       const familyLength = buf[familyAt - 1]!;
-      if (familyLength !== family.length || !sameText(buf, familyAt, family)) continue;
+      if (familyLength !== family.length) continue;
+      if (!sameText(buf, familyAt, family, 0, familyLength)) continue;
       const qualifierAt = familyAt + familyLength;
       const qualifierLength = cellAt + 8 + u32(buf, cellAt) - 9 - qualifierAt;
       if (
@@ -154,8 +174,14 @@ export class Result {
   }
 }
 
-function sameText(buf: Uint8Array, at: number, text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (buf[at + i] !== text.charCodeAt(i)) return false;
+/** Whether the bytes at `at` are the characters [from, to) of a text, one byte each. */
+function sameText(buf: Uint8Array, at: number, text: string, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (buf[at + i - from] !== text.charCodeAt(i)) return false;
+  return true;
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false;
   return true;
 }
 
