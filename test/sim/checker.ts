@@ -43,6 +43,8 @@ export class Checker {
   }
 
   check(history: LifeHistory): void {
+    // An opening starts in a new millisecond, and what a crash has lost hides nothing.
+    this.#markers.clear();
     this.#replay(history);
     for (const intent of history.intents) this.#checkIntent(intent, history);
     for (const read of history.reads) this.#checkRead(read, history);

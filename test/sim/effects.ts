@@ -3,6 +3,7 @@
  * just below the commit's TSO (protocol/semantics.md sections 3, 4, 8, 9 and 11).
  */
 import type {
+  CellInput,
   Condition,
   DeleteSpec,
   IncrementOptions,
@@ -183,7 +184,7 @@ class Composer {
 
   #put(row: string, values: Values, options: { ts?: unknown; ttl?: number } | undefined): void {
     const { ts, ttl = 0 } = options ?? {};
-    const inputs = Array.isArray(values)
+    const inputs: readonly CellInput[] = isList(values)
       ? values
       : Object.entries(values).map(([column, value]) => {
           const { family, qualifier } = columnOf(column);
@@ -255,6 +256,8 @@ class Composer {
     this.#cells.push(cell);
   }
 }
+
+const isList = (values: Values): values is readonly CellInput[] => Array.isArray(values);
 
 function incremented(old: string | null, amount: bigint): string {
   if (old !== null && old.length !== 8) {

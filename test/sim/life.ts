@@ -3,53 +3,15 @@
  * happens for the checker; its clients stop when it is over, wherever they are.
  */
 import type { RegionServer } from '../../src/engine/region_server.ts';
-import { EmbeddedConnection } from '../../src/engine/index.ts';
-import type { SeededRandom, SimEnv } from '../../src/io/index.ts';
-import type { Mutation, OperationOutcome, Result, ScanOptions } from '../../src/model/index.ts';
+import type { EmbeddedConnection } from '../../src/engine/index.ts';
+import type { Mutation, OperationOutcome, Result } from '../../src/model/index.ts';
 import { cellsText, fromAnswer } from './cells.ts';
-import {
-  SimFailure,
-  type ChangeRecord,
-  type Instant,
-  type Intent,
-  type ReadRecord,
-} from './history.ts';
-import type { Model } from './model.ts';
-import { appliedTso, durableTso, observe, readTso, type Entry } from './observe.ts';
-import { nonceOf, type Change, type Read, type Workload, type Write } from './operations.ts';
-import { physicalMs, show } from './checker.ts';
+import { show } from './checker.ts';
+import { SimFailure, type Intent } from './history.ts';
+import { ReadingLife, resultText } from './life_reads.ts';
+import { appliedTso } from './observe.ts';
+import { nonceOf, type Change, type Write } from './operations.ts';
 import { applyOutcome, outcomeOf, type TableFacts } from './schema.ts';
-import type { Journal } from './journal.ts';
-
-/** What outlives a life: stamps that clients know. */
-export interface Told {
-  /** The greatest stamp of any kind, and of a commit. */
-  told: bigint;
-  acked: bigint;
-}
-
-/** A request to issue again. */
-export interface Retry {
-  readonly table: string;
-  readonly write: Write;
-}
-
-export interface LifeParts {
-  readonly env: SimEnv;
-  readonly server: RegionServer;
-  readonly random: SeededRandom;
-  readonly workload: Workload;
-  readonly model: Model;
-  readonly journal: Journal;
-  readonly told: Told;
-  readonly tables: readonly string[];
-  readonly clients: number;
-  /** Retries of requests whose outcome nobody knows. */
-  readonly retries: Retry[];
-  /** The chance of a change of schema, an operation. */
-  readonly changes: number;
-}
-
 /** Errors after which nobody knows whether the commit exists. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'TableNotFoundException',
@@ -59,48 +21,9 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'WrongRegionException',
   'RegionTooBusyException',
 ]);
-/** The oracle may be this far ahead of the greatest time the clock ever showed: two windows, and the milliseconds made up. */
-const LEAD_MAX_MS = 5000;
-
-export class Life {
-  readonly entries: Entry[] = [];
-  readonly intents: Intent[] = [];
-  readonly reads: ReadRecord[] = [];
-  /** The schema change whose outcome nobody knows. */
-  pendingChange: (ChangeRecord & { tso: bigint }) | null = null;
-  /** Everything logged up to here was promised to be on the disk (`sync`). */
-  syncedTo = 0n;
-  /** The greatest read point that an answer spoke of. */
-  shownTo = 0n;
-  /** Faults were made, so that operations may fail. */
-  isFaulty = false;
-  isOver = false;
-  /** Clients finish what they do and stop. */
-  isStopping = false;
-  failure: Error | null = null;
-  readonly clients: Promise<void>[] = [];
-  readonly connection: EmbeddedConnection;
-  readonly #parts: LifeParts;
-  readonly #turns = new Map<string, { turn: number; changing: boolean }>();
-  #clockMaxMs: number;
-
-  constructor(parts: LifeParts, clockMaxMs: number) {
-    this.#parts = parts;
-    this.#clockMaxMs = clockMaxMs;
-    this.connection = new EmbeddedConnection(parts.server);
-    observe(parts.server, (entry) => this.#observed(entry));
-  }
-
-  get server(): RegionServer {
-    return this.#parts.server;
-  }
-
-  get clockMaxMs(): number {
-    return this.#clockMaxMs;
-  }
-
+export class Life extends ReadingLife {
   start(): void {
-    const { clients } = this.#parts;
+    const { clients } = this.parts;
     for (let i = 0; i < clients; i++) this.clients.push(this.#guarded(() => this.#client()));
     this.clients.push(this.#guarded(() => this.#administrator()));
   }
@@ -113,77 +36,20 @@ export class Life {
       if (!this.isOver) this.failure ??= error instanceof Error ? error : new Error(String(error));
     }
   }
-
-  #observed(entry: Entry): void {
-    if (this.isOver) return;
-    const { env, told } = this.#parts;
-    const before = this.entries.at(-1)?.tso ?? 0n;
-    const step = this.#parts.journal.step;
-    if (entry.tso <= before || entry.tso <= told.told) {
-      throw new SimFailure(step, `commit ${entry.tso} is not above ${before} and ${told.told}`);
-    }
-    const nowMs = env.clock.nowMs();
-    this.#clockMaxMs = Math.max(this.#clockMaxMs, nowMs);
-    const ms = physicalMs(entry.tso);
-    if (ms < nowMs) throw new SimFailure(step, `commit ${entry.tso} is behind the clock, ${nowMs}`);
-    if (ms > this.#clockMaxMs + LEAD_MAX_MS) {
-      throw new SimFailure(step, `commit ${entry.tso} is ${ms - nowMs} ms ahead of the clock`);
-    }
-    this.entries.push(entry);
-  }
-
-  #turn(table: string): { turn: number; changing: boolean } {
-    let turn = this.#turns.get(table);
-    if (turn === undefined) this.#turns.set(table, (turn = { turn: 0, changing: false }));
-    return turn;
-  }
-
-  #instant(table: string): Instant {
-    const { server, told } = this.#parts;
-    const { turn, changing } = this.#turn(table);
-    return {
-      applied: appliedTso(server),
-      readPoint: readTso(server),
-      told: told.told,
-      acked: told.acked,
-      nowMs: server.reads.clock.followedMs(),
-      schemaTurn: turn,
-      isChanging: changing,
-    };
-  }
-
-  /** The state at an answer, which shows everything up to the read point. */
-  #answered(table: string): Instant {
-    const instant = this.#instant(table);
-    if (instant.readPoint > this.shownTo) this.shownTo = instant.readPoint;
-    return instant;
-  }
-
-  #tell(tso: bigint, isCommit: boolean): void {
-    const { told } = this.#parts;
-    if (tso > told.told) told.told = tso;
-    if (isCommit && tso > told.acked) told.acked = tso;
-  }
-
   // ---- Clients -----------------------------------------------------------------------------------------------------
-
-  get #isLive(): boolean {
-    return !this.isOver && !this.isStopping && this.failure === null;
-  }
-
   async #client(): Promise<void> {
-    const { random, workload, env, retries, journal } = this.#parts;
-    while (this.#isLive) {
+    const { random, workload, env, retries, journal } = this.parts;
+    while (this.isLive) {
       if (random.chance(0.5)) await env.timers.sleep(random.float() * 4);
-      if (!this.#isLive) return;
+      if (!this.isLive) return;
       journal.nextStep();
-      const table = workload.pick(this.#parts.tables);
+      const table = workload.pick(this.parts.tables);
       const retry = retries.length > 0 && random.chance(0.3) ? retries.shift() : undefined;
       const pick = random.int(100);
       if (retry !== undefined) await this.write(retry.table, retry.write);
       else if (pick < 58) await this.#writeSomehow(table, workload.write());
       else if (pick < 64) await this.#batch(table);
-      else if (pick < 94) await this.read(table, this.#withMoment(workload.read()));
+      else if (pick < 94) await this.read(table, this.withMoment(workload.read()));
       else if (pick < 97) await this.#stamp();
       else await this.#sync();
     }
@@ -191,7 +57,7 @@ export class Life {
 
   /** Once, or, with a nonce, perhaps twice: at the same time or one after the other. */
   async #writeSomehow(table: string, write: Write): Promise<void> {
-    const { random } = this.#parts;
+    const { random } = this.parts;
     const isRepeatable = nonceOf(mutationsOf(write)) !== undefined;
     if (!isRepeatable || random.chance(0.7)) return this.write(table, write);
     if (random.chance(0.5)) {
@@ -199,12 +65,12 @@ export class Life {
       return;
     }
     await this.write(table, write);
-    if (this.#isLive) await this.write(table, write);
+    if (this.isLive) await this.write(table, write);
   }
 
   /** Issues one write and records its answer. */
   async write(table: string, write: Write): Promise<void> {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     const step = journal.step;
     const api = this.connection.table(table);
     const intent = this.#intend(step, table, write.kind, mutationsOf(write), {
@@ -276,7 +142,7 @@ export class Life {
       mutations,
       ...rest,
       nonce: nonce === undefined ? null : nonceKey(nonce),
-      called: this.#instant(table),
+      called: this.instant(table),
       state: 'pending',
       answered: null,
       tso: null,
@@ -292,20 +158,20 @@ export class Life {
     intent.state = 'done';
     intent.tso = tso;
     intent.answer = result === null ? 'null' : cellsText(result.cells.map(fromAnswer));
-    intent.answered = this.#answered(intent.table);
-    if (tso !== null) this.#tell(tso, true);
-    this.#parts.journal.answer(() => `${intent.step} = ${tso} ${intent.answer}`);
+    intent.answered = this.answered(intent.table);
+    if (tso !== null) this.tell(tso, true);
+    this.parts.journal.answer(() => `${intent.step} = ${tso} ${intent.answer}`);
   }
 
   #failed(intent: Intent, error: unknown): void {
     if (this.isOver) return;
     if (!(error instanceof Error)) throw new SimFailure(intent.step, `threw ${String(error)}`);
     intent.error = error;
-    intent.answered = this.#answered(intent.table);
-    this.#parts.journal.answer(() => `${intent.step} ! ${error.name} ${error.message}`);
+    intent.answered = this.answered(intent.table);
+    this.parts.journal.answer(() => `${intent.step} ! ${error.name} ${error.message}`);
     if (!REFUSALS.has(error.name)) {
       intent.state = 'unknown';
-      this.#checkFault(intent.step, error);
+      this.checkFault(intent.step, error);
       return;
     }
     intent.state = 'refused';
@@ -314,7 +180,7 @@ export class Life {
 
   /** Refusals that depend on more than data are judged at once; the rest is the checker's. */
   #checkRefusalNow(intent: Intent, error: Error): void {
-    const { model, server } = this.#parts;
+    const { model, server } = this.parts;
     if (error.name === 'RegionTooBusyException') {
       const { memstoreHeapBytes, memstoreLimitBytes } = server.status();
       intent.state = 'unknown';
@@ -324,7 +190,7 @@ export class Life {
         `busy at ${memstoreHeapBytes} of ${memstoreLimitBytes} bytes`,
       );
     }
-    if (intent.called.isChanging || this.#turn(intent.table).turn !== intent.called.schemaTurn)
+    if (intent.called.isChanging || this.turn(intent.table).turn !== intent.called.schemaTurn)
       return;
     const table = model.find(intent.table);
     const isRight = ((): boolean => {
@@ -347,14 +213,8 @@ export class Life {
       intent.state = 'unknown';
     }
   }
-
-  #checkFault(step: number, error: Error): void {
-    if (this.isFaulty || this.isStopping) return;
-    throw new SimFailure(step, `failed without a fault: ${error.stack ?? error.message}`);
-  }
-
   async #batch(table: string): Promise<void> {
-    const { workload, journal, server } = this.#parts;
+    const { workload, journal, server } = this.parts;
     const step = journal.step;
     const operations = workload.batch();
     journal.note(() => `${step} ${table} batch ${show(operations)}`);
@@ -366,7 +226,7 @@ export class Life {
           row: String(operation.get),
           options: operation.options ?? {},
         };
-        return this.#recordRead(step, table, read, false);
+        return this.recordRead(step, table, read, false);
       }
       const mutations = 'mutateRow' in operation ? operation.mutations : [operation];
       const kind = 'mutateRow' in operation ? 'mutateRow' : Object.keys(operation)[0]!;
@@ -388,13 +248,13 @@ export class Life {
       if ('state' in record) {
         if (outcome.ok) this.#done(record, outcome.tso, outcome.result);
         else this.#failed(record, outcome.error);
-      } else if (outcome.ok) this.#wasRead(record, [resultText(outcome.result)]);
-      else this.#readFailed(record, outcome.error);
+      } else if (outcome.ok) this.wasRead(record, [resultText(outcome.result)]);
+      else this.readFailed(record, outcome.error);
     }
   }
 
   async #stamp(): Promise<void> {
-    const { told, journal } = this.#parts;
+    const { told, journal } = this.parts;
     const { step } = journal;
     const before = told.told;
     const applied = appliedTso(this.server);
@@ -406,15 +266,15 @@ export class Life {
       if (tso <= before || tso <= applied) {
         throw new SimFailure(step, `tso() gave ${tso}, not above ${before} and ${applied}`);
       }
-      this.#tell(tso, false);
+      this.tell(tso, false);
     } catch (error) {
       if (this.isOver || error instanceof SimFailure) throw error;
-      if (error instanceof Error) this.#checkFault(step, error);
+      if (error instanceof Error) this.checkFault(step, error);
     }
   }
 
   async #sync(): Promise<void> {
-    const { journal } = this.#parts;
+    const { journal } = this.parts;
     const { step } = journal;
     const applied = appliedTso(this.server);
     journal.note(() => `${step} sync`);
@@ -424,185 +284,17 @@ export class Life {
       journal.answer(() => `${step} = synced`);
       if (applied > this.syncedTo) this.syncedTo = applied;
     } catch (error) {
-      if (error instanceof Error && !this.isOver) this.#checkFault(step, error);
+      if (error instanceof Error && !this.isOver) this.checkFault(step, error);
     }
   }
-
-  // ---- Reads -------------------------------------------------------------------------------------------------------
-
-  /** Some reads are as of a moment that was, or see what is not yet committed. */
-  #withMoment(read: Read): Read {
-    const { random, env } = this.#parts;
-    const pick = random.int(20);
-    const { acked, told } = this.#parts.told;
-    const asOf =
-      pick === 0 && this.entries.length > 0
-        ? this.entries[random.int(this.entries.length)]!.tso
-        : pick === 1
-          ? random.chance(0.5)
-            ? told
-            : acked
-          : pick === 2
-            ? new Date(env.clock.nowMs() - random.int(8))
-            : undefined;
-    if (asOf !== undefined) return { ...read, options: { ...read.options, asOf } } as Read;
-    if (pick !== 3) return read;
-    return { ...read, options: { ...read.options, isolation: 'READ_UNCOMMITTED' } } as Read;
-  }
-
-  /** Null when the table is not there to be read. `isNow`: the moment is that of this call. */
-  #recordRead(
-    step: number,
-    table: string,
-    read: ReadRecord['read'],
-    isNow: boolean,
-  ): ReadRecord | null {
-    const { server } = this.#parts;
-    const known = server.catalog.find(table);
-    if (known === undefined || !known.enabled) return null;
-    const schemas = server.manifest.get('table', known.id)?.schemas ?? [];
-    const called = this.#instant(table);
-    const { asOf, isolation } = read.options;
-    let tso: bigint | null = isNow ? called.readPoint : null;
-    let nowMs: number | null = isNow ? called.nowMs : null;
-    if (isNow && isolation === 'READ_UNCOMMITTED') tso = called.applied;
-    if (typeof asOf === 'bigint') tso = asOf;
-    else if (asOf instanceof Date) tso = ((BigInt(asOf.getTime()) + 1n) << 18n) - 1n;
-    if (asOf !== undefined) nowMs = physicalMs(tso!);
-    const record: ReadRecord = {
-      step,
-      table,
-      read,
-      called,
-      tableId: known.id,
-      schemaTso: schemas.at(-1)?.tso ?? 0n,
-      tso,
-      nowMs,
-      answered: null,
-      rows: [],
-      isCut: false,
-      error: null,
-    };
-    // What an as-of read shows of a table changed since is not yet promised.
-    if (asOf !== undefined && tso! < record.schemaTso) return null;
-    this.reads.push(record);
-    return record;
-  }
-
-  async read(table: string, read: Read): Promise<void> {
-    const { journal } = this.#parts;
-    const { step } = journal;
-    const isNow = !(read.kind === 'scan' && read.fetch === 0);
-    journal.note(() => `${step} ${table} ${read.kind} ${show(read)}`);
-    const record = this.#recordRead(step, table, read, isNow);
-    try {
-      const rows = await this.#runRead(table, read, record);
-      if (record !== null) this.#wasRead(record, rows);
-    } catch (error) {
-      if (this.isOver) return;
-      if (!(error instanceof Error) || error instanceof SimFailure) throw error;
-      if (record !== null) this.#readFailed(record, error);
-      else journal.answer(() => `${step} ! ${error.name}`);
-    }
-  }
-
-  async #runRead(table: string, read: Read, record: ReadRecord | null): Promise<string[]> {
-    const api = this.connection.table(table);
-    switch (read.kind) {
-      case 'get':
-        return [resultText(await api.get(read.row, read.options))];
-      case 'getSync':
-        return [resultText(api.getSync(read.row, read.options))];
-      case 'exists':
-        return [String(await api.exists(read.row, read.options))];
-      case 'getMany':
-        return (await api.getMany(read.rows, read.options)).map(resultText);
-      case 'count':
-        return [String(await api.count(read.options))];
-      case 'scan':
-        return this.#runScan(table, read, record);
-    }
-  }
-
-  async #runScan(
-    table: string,
-    read: Extract<Read, { kind: 'scan' }>,
-    record: ReadRecord | null,
-  ): Promise<string[]> {
-    const { env } = this.#parts;
-    const scanner = this.connection.table(table).scan(read.options);
-    const rows: string[] = [];
-    let fetches = 0;
-    const step = record?.step ?? 0;
-    const take = (result: Result): void => {
-      checkPart(step, result, read.options);
-      rows.push(resultText(result));
-    };
-    if (read.fetch === 0) {
-      for await (const result of scanner) {
-        take(result);
-        if (++fetches >= read.fetches) break;
-        if (read.pauseMs > 0 && fetches % 2 === 0) await env.timers.sleep(read.pauseMs);
-      }
-    } else {
-      for (;;) {
-        const results = await scanner.nextBatch(read.fetch);
-        if (results.length === 0) break;
-        if (results.length > read.fetch)
-          throw new SimFailure(step, `${results.length} results a fetch`);
-        for (const result of results) take(result);
-        if (++fetches >= read.fetches) break;
-        if (read.pauseMs > 0) await env.timers.sleep(read.pauseMs);
-      }
-      await scanner.close();
-    }
-    if (record !== null) record.isCut = fetches >= read.fetches;
-    return rows;
-  }
-
-  #wasRead(record: ReadRecord, rows: readonly string[]): void {
-    if (this.isOver) return;
-    record.rows = rows;
-    record.answered = this.#answered(record.table);
-    this.#parts.journal.answer(() => `${record.step} = ${rows.join(' | ')}`);
-  }
-
-  #readFailed(record: ReadRecord, error: Error): void {
-    if (this.isOver) return;
-    record.error = error;
-    record.answered = this.#answered(record.table);
-    this.#parts.journal.answer(() => `${record.step} ! ${error.name}`);
-    const { called, answered, step, read } = record;
-    if (called.isChanging || called.schemaTurn !== answered.schemaTurn) return;
-    switch (error.name) {
-      case 'NoSuchColumnFamilyException': {
-        const table = this.#parts.model.find(record.table);
-        const names = table?.current.families.map(({ rules }) => rules.name) ?? [];
-        const asked = [...(read.options.families ?? []), ...(read.options.columns ?? [])];
-        if (asked.some((one) => !names.includes(String(one).split(':')[0]!))) return;
-        break;
-      }
-      case 'SnapshotInFuture':
-        if (record.tso !== null && record.tso > called.told) return;
-        break;
-      case 'SnapshotNotVisible':
-        if (read.kind === 'getSync' && record.tso! > called.readPoint) return;
-        if (this.isFaulty) return;
-        break;
-      default:
-        if (this.isFaulty || this.isStopping) return;
-    }
-    throw new SimFailure(step, `${read.kind} failed: ${error.stack ?? error.message}`);
-  }
-
   // ---- Changes of schema -------------------------------------------------------------------------------------------
 
   /** One at a time, so that the outcome of at most one is unknown after a crash. */
   async #administrator(): Promise<void> {
-    const { random, workload, env, tables, model, journal, changes } = this.#parts;
-    while (this.#isLive && this.pendingChange === null) {
+    const { random, workload, env, tables, model, journal, changes } = this.parts;
+    while (this.isLive && this.pendingChange === null) {
       for (const name of tables) {
-        if (!this.#isLive) return;
+        if (!this.isLive) return;
         const table = model.find(name);
         if (table === null) {
           journal.nextStep();
@@ -619,10 +311,10 @@ export class Life {
   }
 
   async change(name: string, change: Change): Promise<void> {
-    const { model, journal } = this.#parts;
+    const { model, journal } = this.parts;
     const { step } = journal;
     const expected = outcomeOf(model.find(name), change);
-    const turn = this.#turn(name);
+    const turn = this.turn(name);
     turn.turn++;
     turn.changing = true;
     journal.note(() => `${step} ${name} ${change.kind} ${show(change)}`);
@@ -643,7 +335,7 @@ export class Life {
       if (!(error instanceof Error) || error instanceof SimFailure) throw error;
       journal.answer(() => `${step} ! ${error.name} ${error.message}`);
       if (error.name === expected) return;
-      this.#checkFault(step, error);
+      this.checkFault(step, error);
       const control = this.entries.slice(seenBefore).find((entry) => entry.kind === 'control');
       if (control !== undefined)
         this.pendingChange = { step, table: name, change, tso: control.tso };
@@ -654,14 +346,10 @@ export class Life {
       }
     }
   }
-
-  /** The change that a crash now would leave undecided. */
-  undecided: (ChangeRecord & { seenBefore: number }) | null = null;
-
   async #runChange(name: string, change: Change): Promise<void> {
     const { admin } = this.connection;
     this.undecided = {
-      step: this.#parts.journal.step,
+      step: this.parts.journal.step,
       table: name,
       change,
       seenBefore: this.entries.length,
@@ -695,18 +383,6 @@ export class Life {
         return admin.dropTable(name);
     }
   }
-
-  /** Ends the life: from now on nothing is recorded. */
-  end(): { durable: bigint } {
-    const durable = durableTso(this.server);
-    this.isOver = true;
-    if (this.undecided !== null && this.pendingChange === null) {
-      const { seenBefore, ...record } = this.undecided;
-      const control = this.entries.slice(seenBefore).find((entry) => entry.kind === 'control');
-      if (control !== undefined) this.pendingChange = { ...record, tso: control.tso };
-    }
-    return { durable };
-  }
 }
 
 export function mutationsOf(write: Write): readonly Mutation[] {
@@ -721,19 +397,6 @@ function rowText(mutation: Mutation): string {
 function nonceKey({ group, nonce }: { group: bigint; nonce: bigint }): string {
   const hex = (part: bigint): string => BigInt.asUintN(64, part).toString(16).padStart(16, '0');
   return hex(group) + hex(nonce);
-}
-
-const resultText = (result: Result | null): string =>
-  result === null ? 'null' : cellsText(result.cells.map(fromAnswer));
-
-function checkPart(step: number, result: Result, options: ScanOptions): void {
-  if (result.size !== result.cells.length)
-    throw new SimFailure(step, 'size is not the count of cells');
-  const batch = options.batch ?? Infinity;
-  if (result.size > batch)
-    throw new SimFailure(step, `${result.size} cells in a batch of ${batch}`);
-  if (result.partial && batch === Infinity)
-    throw new SimFailure(step, 'a part of a row without batch');
 }
 
 /** What the engine knows of a table; null: there is none of this name. */

@@ -56,8 +56,10 @@ class Totals {
 
   add(report: SimulationReport): void {
     this.#seeds++;
-    const { faults, digest: _, ...counts } = report;
-    for (const [name, count] of Object.entries(counts)) this.#add(name, count);
+    const { faults, ...counts } = report;
+    for (const [name, count] of Object.entries(counts)) {
+      if (typeof count === 'number') this.#add(name, count);
+    }
     for (const [kind, count] of Object.entries(faults)) this.#add(`fault ${kind}`, count);
   }
 

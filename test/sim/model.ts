@@ -82,7 +82,7 @@ export class ModelTable {
 
   add(familyId: number, cell: ModelCell): void {
     let rows = this.#families.get(familyId);
-    if (rows === undefined) this.#families.set(familyId, (rows = new Map()));
+    if (rows === undefined) this.#families.set(familyId, (rows = new Map<string, ModelCell[]>()));
     const cells = rows.get(cell.row);
     if (cells === undefined) rows.set(cell.row, [cell]);
     else cells.push(cell);
@@ -293,7 +293,7 @@ export function visibleCells(
   const found: ModelCell[] = [];
   for (const column of columnsOf(inTime)) {
     const isNamed = spec.qualifiers !== null;
-    if (isNamed && !spec.qualifiers!.has(column[0]!.qualifier)) continue;
+    if (isNamed && !spec.qualifiers.has(column[0]!.qualifier)) continue;
     found.push(...newestOf(column, rules, spec, isNamed && !rules.newVersionBehavior));
   }
   return found;

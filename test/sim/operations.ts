@@ -340,8 +340,7 @@ export class Workload {
     if (pick < 54) return { kind: 'exists', row: this.row(), options };
     if (pick < 60) return { kind: 'getMany', rows: [this.row(), this.row(), this.row()], options };
     if (pick < 66) {
-      const { batch: _, raw: __, ...scan } = this.scanOptions();
-      return { kind: 'count', options: scan };
+      return { kind: 'count', options: { ...this.scanOptions(), batch: 1_000_000, raw: false } };
     }
     return {
       kind: 'scan',
@@ -396,13 +395,17 @@ export class Workload {
   }
 }
 
+function without<T extends object, K extends keyof T>(value: T, name: K): Omit<T, K> {
+  const copy = { ...value };
+  delete copy[name];
+  return copy;
+}
+
 function withoutNonce(mutation: Mutation): Mutation {
   if ('delete' in mutation) {
-    const { nonce: _, ...spec } = mutation.spec ?? {};
-    return { delete: mutation.delete, spec };
+    return { delete: mutation.delete, spec: without(mutation.spec ?? {}, 'nonce') };
   }
-  const { nonce: _, ...options } = mutation.options ?? {};
-  return { ...mutation, options };
+  return { ...mutation, options: without(mutation.options ?? {}, 'nonce') };
 }
 
 /** The nonce that the engine takes for these mutations: the first one's that has any. */

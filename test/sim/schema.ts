@@ -66,11 +66,11 @@ export function outcomeOf(table: ModelTable | null, change: Change): string | Ou
     }
     case 'alterTable': {
       const specs = (change.spec.families ?? []) as readonly FamilySpec[];
-      const asked = change.spec['DURABILITY'];
+      const asked = change.spec['DURABILITY'] as string | undefined;
       return {
         ...same,
         families: merged(families, specs),
-        durability: asked === undefined ? durability : String(asked),
+        durability: asked ?? durability,
         effect: 'schema',
       };
     }
@@ -98,10 +98,10 @@ export function outcomeOf(table: ModelTable | null, change: Change): string | Ou
 
 function created(change: Extract<Change, { kind: 'create' }>): Outcome {
   const specs = (change.spec.families ?? []) as readonly FamilySpec[];
-  const asked = change.spec['DURABILITY'];
+  const asked = change.spec['DURABILITY'] as string | undefined;
   return {
     families: merged([], specs),
-    durability: asked === undefined ? 'USE_DEFAULT' : String(asked),
+    durability: asked ?? 'USE_DEFAULT',
     isEnabled: true,
     splits: change.splits,
     effect: 'new',

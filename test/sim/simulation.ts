@@ -5,13 +5,20 @@
  */
 import { openServer, type RegionServer } from '../../src/engine/region_server.ts';
 import { EmbeddedConnection, type OpenOptions } from '../../src/engine/index.ts';
-import { seeded, simEnv, type SeededRandom, type SimEnv } from '../../src/io/index.ts';
+import {
+  seeded,
+  simEnv,
+  StoreException,
+  type SeededRandom,
+  type SimEnv,
+} from '../../src/io/index.ts';
 import { cellsText, fromAnswer } from './cells.ts';
 import { Checker, expectedRows, explain } from './checker.ts';
 import { Faults, type FaultKind } from './faults.ts';
 import { SimFailure } from './history.ts';
 import { Journal } from './journal.ts';
-import { factsOf, Life, type LifeParts, type Retry, type Told } from './life.ts';
+import { factsOf, Life } from './life.ts';
+import type { LifeParts, Retry, Told } from './life_core.ts';
 import { Model } from './model.ts';
 import { readLog, type Commit, type Entry } from './observe.ts';
 import { Workload, type WorkloadOptions } from './operations.ts';
@@ -19,6 +26,8 @@ import { applyOutcome, outcomeOf } from './schema.ts';
 
 const DIR = 'disk/store';
 const TABLES = ['t', 'ns_u'];
+/** Bits that flip after a run, one at a time. */
+const ROTS = 3;
 const OPEN_LIMIT_MS = 600_000;
 
 export interface SimulationOptions {
@@ -37,6 +46,7 @@ export interface SimulationReport {
   readonly closes: number;
   readonly lostCommits: number;
   readonly leniencies: number;
+  readonly flippedBitsFound: number;
   readonly faults: Readonly<Record<FaultKind, number>>;
   /** Over everything asked and answered, and the disk after each life. */
   readonly digest: string;
@@ -88,6 +98,8 @@ export class Simulation {
   #commits = 0;
   #reads = 0;
   #lost = 0;
+  /** Flipped bits that an opening refused. */
+  #found = 0;
   readonly #endings: Record<Ending, number> = { power: 0, kill: 0, close: 0 };
 
   constructor(options: SimulationOptions) {
@@ -109,8 +121,37 @@ export class Simulation {
     // What the last life left must be recovered, too.
     const server = await this.#open();
     await this.#env.drive(this.#recovered(server));
-    await this.#env.drive(server.close());
+    await this.#env.drive(server.close(), OPEN_LIMIT_MS);
+    for (let i = 0; i < ROTS; i++) await this.#rot();
     return this.report();
+  }
+
+  /**
+   * A bit of the closed store flips. The next opening finds that out, or the bit held nothing: what must not happen is that
+   * data goes or changes and nobody is told.
+   */
+  async #rot(): Promise<void> {
+    const random = this.#random;
+    const env = this.#env.kill();
+    const paths = env.fs.paths().filter((path) => /\/(wal|manifest)\//.test(path));
+    const path = paths[random.int(paths.length)];
+    const size = path === undefined ? 0 : env.fs.peek(path).length;
+    if (path === undefined || size === 0) return;
+    const at = random.int(size);
+    env.fs.flip(path, at, 1 << random.int(8));
+    this.journal.note(() => `bit at ${at} of ${path}`);
+    const healthy = this.#env;
+    this.#env = env;
+    try {
+      const options: OpenOptions = { ...this.#profile.open, env };
+      const server = await env.drive(openServer(DIR, options), OPEN_LIMIT_MS);
+      await env.drive(this.#recovered(server));
+      await env.drive(server.close(), OPEN_LIMIT_MS);
+    } catch (error) {
+      if (!(error instanceof StoreException)) throw error;
+      this.#found++;
+    }
+    this.#env = healthy;
   }
 
   report(): SimulationReport {
@@ -123,6 +164,7 @@ export class Simulation {
       closes: this.#endings.close,
       lostCommits: this.#lost,
       leniencies: this.#checker.leniencies,
+      flippedBitsFound: this.#found,
       faults: { ...this.#faults.counts },
       digest: this.journal.digest(),
     };

@@ -1,0 +1,123 @@
+// One-line faults of the engine that the simulator must find. `from` must be in the file exactly once (blanks apart).
+export const MUTANTS = [
+  {
+    name: 'acknowledged before the sync',
+    file: 'src/wal/batch.ts',
+    from: 'if (durability === FSYNC_WAL) this.hasFsync = true;',
+    to: '',
+  },
+  {
+    name: 'acknowledged before the write',
+    file: 'src/wal/batch.ts',
+    from: 'if (durability > ASYNC_WAL) this.waiterCount++;',
+    to: 'if (durability === FSYNC_WAL) this.waiterCount++;',
+  },
+  {
+    name: 'synced-to ahead of the sync',
+    file: 'src/wal/writer.ts',
+    from: 'this.#syncedOffset = to;',
+    to: 'this.#syncedOffset = to + 4096;',
+  },
+  {
+    name: 'synced-to lost: damage passes for the end of the log',
+    file: 'src/wal/recover.ts',
+    from: 'const isEnd = compareHalves(segment.number, at, this.#syncedSegment, this.#syncedOffset) >= 0;',
+    to: 'const isEnd = true;',
+  },
+  {
+    name: 'a segment is not synced before the next takes records',
+    file: 'src/wal/writer.ts',
+    from: 'await this.#syncWritten(); await this.#writeToNext();',
+    to: 'await this.#writeToNext();',
+  },
+  {
+    name: 'a torn record is believed',
+    file: 'src/wal/format.ts',
+    from: 'return crc32c(buf, at + 8, size - 8, seed) === u32(buf, at + CRC_AT) ? size : 0;',
+    to: 'return size;',
+  },
+  {
+    name: 'the end of the log is not cut',
+    file: 'src/wal/recover.ts',
+    from: 'if (isLast && info.sizeBytes > end) {',
+    to: 'if (isLast && info.sizeBytes < end) {',
+  },
+  {
+    name: "the log's folder is not synced at open",
+    file: 'src/wal/recover.ts',
+    from: 'if (removed.length > 0 || chain.length > 0) await fs.syncFolder(this.#dir);',
+    to: 'if (removed.length > 0) await fs.syncFolder(this.#dir);',
+  },
+  {
+    name: 'replay skips a record',
+    file: 'src/engine/replay.ts',
+    from: 'if (record.kind !== KIND_COMMIT) return;',
+    to: 'if (record.kind !== KIND_COMMIT || record.tsoLow % 16 === 5) return;',
+  },
+  {
+    name: 'nonces are forgotten at replay',
+    file: 'src/engine/replay.ts',
+    from: 'this.#nonces.recovered(nonce, tso, Number(tso >> 18n));',
+    to: '',
+  },
+  {
+    name: 'the oracle starts in a millisecond that was used',
+    file: 'src/tso/calibration.ts',
+    from: 'return nowMs - lastMs < 1 ? lastMs + 1 : nowMs;',
+    to: 'return nowMs - lastMs < 1 ? lastMs : nowMs;',
+  },
+  {
+    name: 'stamps leave the process outside the window',
+    file: 'src/tso/oracle.ts',
+    from: 'return this.#external && physicalMs < this.#record.windowEndMs;',
+    to: 'return physicalMs >= 0;',
+  },
+  {
+    name: 'a put after a delete keeps the millisecond',
+    file: 'src/engine/commit_queue.ts',
+    from: 'if (this.#markedRows.has(mutation.rowHash(i, seed))) return true;',
+    to: '',
+  },
+  {
+    name: 'a family marker does not cover its own timestamp',
+    file: 'src/region/scan/delete_tracker.ts',
+    from: 'high < this.#familyHigh || (high === this.#familyHigh && low <= this.#familyLow)',
+    to: 'high < this.#familyHigh || (high === this.#familyHigh && low < this.#familyLow)',
+  },
+  {
+    name: 'one of two markers of a commit is forgotten',
+    file: 'src/region/scan/new_version_tracker.ts',
+    from: 'epochs[at] = { ...epoch, high, low };',
+    to: '',
+  },
+  {
+    name: 'the read point is too far',
+    file: 'src/engine/read_point.ts',
+    from: 'let high = this.#logHigh; let low = this.#logLow;',
+    to: 'let high = this.appliedHigh; let low = this.appliedLow;',
+  },
+  {
+    name: 'a dropped family comes back with its old id',
+    file: 'src/engine/schema_changes.ts',
+    from: "familyIds[name] = before[name] ?? manifest.takeId('family');",
+    to: 'familyIds[name] = before[name] ?? Math.max(...Object.values(before));',
+  },
+  {
+    name: 'the manifest is not synced',
+    file: 'src/manifest/journal.ts',
+    from: 'await this.#certainly(this.#file.sync());',
+    to: '',
+  },
+  {
+    name: 'rows are not kept to one writer',
+    file: 'src/region/row_locks.ts',
+    from: 'return this.#held.size === 0 || !this.#held.has(keyOf(row));',
+    to: 'return true;',
+  },
+  {
+    name: 'an answer does not wait for what it read',
+    file: 'src/engine/row_writer.ts',
+    from: 'return readPoint.whenPassed( readPoint.appliedHigh, readPoint.appliedLow, prepared.answer(0, 0), );',
+    to: 'return Promise.resolve(prepared.answer(0, 0));',
+  },
+];
