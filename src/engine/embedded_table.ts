@@ -22,10 +22,14 @@ import type {
   Values,
 } from '../model/index.ts';
 import { toStringBinary } from '../cell/index.ts';
+import { FSYNC_WAL } from '../wal/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
 import { CellEncoder, RowScratch, encodeDelete, encodePut, needsNewest } from './encode.ts';
+import { runBatch } from './batch.ts';
+import type { BlindWrite } from './batch.ts';
 import type { CommitOptions } from './commit_queue.ts';
 import { nonceBytes } from './nonces.ts';
+import { highOf, joinHalves, lowOf } from './read_point.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
 import type { RegionServer } from './region_server.ts';
 import { checkCondition, prepareRow, readsRow, rowOf } from './row_operations.ts';
@@ -311,15 +315,46 @@ export class EmbeddedTable implements Table {
   }
 
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {
+    const { reads, rows, readPoint } = this.#server;
     this.#server.checkOpen();
-    const batchMs = this.#server.reads.clock.followedMs();
-    const pending: Promise<OperationOutcome>[] = [];
-    for (const operation of operations) {
-      // A get sees what the operations before it wrote.
-      if ('get' in operation) await Promise.all(pending);
-      pending.push(settled(() => this.#operation(operation, batchMs)));
+    const batchMs = reads.clock.followedMs();
+    // Only stamps that do not lie in synced records have to be published.
+    let weakest: number = FSYNC_WAL;
+    return runBatch(operations, {
+      asBlind: (operation) => this.#asBlind(operation),
+      writeNow: ({ row, encode }, operation) => {
+        const durability = durabilityOf(operation);
+        const options = rows.writeNow(this.name, row, encode, (table, mutation) =>
+          this.#commitOptions(table, mutation, { durability, batchMs }),
+        );
+        if (options === null) return null;
+        weakest = Math.min(weakest, options.durability);
+        return joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
+      },
+      run: (operation) => this.#operation(operation, batchMs),
+      acknowledged: (tso) =>
+        weakest === FSYNC_WAL
+          ? readPoint.whenPassed(highOf(tso), lowOf(tso), undefined)
+          : rows.acknowledged(tso),
+    });
+  }
+
+  /** A put or a delete that needs no reading and has no nonce. */
+  #asBlind(operation: Operation): BlindWrite | null {
+    if ('put' in operation && operation.options?.nonce === undefined) {
+      const { values, options } = operation;
+      const encode: EncodeRow = (mutation, table, bytes) =>
+        encodePut(this.#encoder, mutation, table, bytes, values, options);
+      return { row: this.#rows.of(operation.put), encode };
     }
-    return Promise.all(pending);
+    if (!('delete' in operation)) return null;
+    const { spec } = operation;
+    if (spec?.nonce !== undefined || needsNewest(spec)) return null;
+    const encode: EncodeRow = (mutation, table, bytes) => {
+      encodeDelete(this.#encoder, mutation, table, bytes, spec, () => null);
+      return false;
+    };
+    return { row: this.#rows.of(operation.delete), encode };
   }
 
   async #operation(
@@ -395,6 +430,11 @@ function wishedDurability(word: Durability | undefined): number {
   return durabilityNumber(word);
 }
 
+function durabilityOf(operation: Operation): Durability | undefined {
+  if ('put' in operation) return operation.options?.durability;
+  return 'delete' in operation ? operation.spec?.durability : undefined;
+}
+
 /** The strongest durability that any of the mutations asks for; undefined if none does. */
 function strongest(mutations: readonly Mutation[]): Durability | undefined {
   let found: Durability | undefined;
@@ -426,14 +466,4 @@ const isList = (action: Mutation | readonly Mutation[]): action is readonly Muta
 
 function rejected<T>(error: unknown): Promise<T> {
   return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-}
-
-async function settled(
-  run: () => Promise<{ tso: bigint | null; result: Result | null }>,
-): Promise<OperationOutcome> {
-  try {
-    return { ok: true, ...(await run()) };
-  } catch (error) {
-    return { ok: false, error: error instanceof Error ? error : new Error(String(error)) };
-  }
 }

@@ -8,6 +8,7 @@
  */
 import type { CommitOptions, CommitQueue } from './commit_queue.ts';
 import type { Catalog } from './catalog.ts';
+import { highOf, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import { compareBytes, equalBytes } from '../cell/index.ts';
 import { MutationBuffer, POOLED_SIZE_MAX } from '../region/index.ts';
@@ -82,29 +83,46 @@ export class RowWriter {
     encode: EncodeRow,
     optionsOf: (table: TableState, mutation: MutationBuffer) => CommitOptions,
   ): Promise<bigint> {
-    const table = this.#catalog.writable(tableName);
-    if (table.gate === null) {
-      const region = table.regionOf(row);
-      if (region.locks.isFree(row)) {
-        const mutation = this.take();
-        try {
-          const distinct = encode(mutation, table, row);
-          if (this.#queue.canAdmit(region, mutation)) {
-            const options = optionsOf(table, mutation);
-            this.#queue.commit(table, region, mutation, options, distinct);
-            return this.#acknowledged(options);
-          }
-        } finally {
-          this.release(mutation);
-        }
-      }
-    }
+    const options = this.writeNow(tableName, row, encode, optionsOf);
+    if (options !== null) return this.#acknowledged(options);
     const kept = Uint8Array.from(row);
     return this.#locked(tableName, {
       row: kept,
       prepare: (now, _region, mutation) => blindSteps(encode(mutation, now, kept)),
       options: optionsOf,
     });
+  }
+
+  /**
+   * Commits a blind write now, its TSO being the read point's `applied`; null if it would have to wait. The caller
+   * acknowledges it (`acknowledged`). The row may change after the call.
+   */
+  writeNow(
+    tableName: string,
+    row: Uint8Array,
+    encode: EncodeRow,
+    optionsOf: (table: TableState, mutation: MutationBuffer) => CommitOptions,
+  ): CommitOptions | null {
+    const table = this.#catalog.writable(tableName);
+    if (table.gate !== null) return null;
+    const region = table.regionOf(row);
+    if (!region.locks.isFree(row)) return null;
+    const mutation = this.take();
+    try {
+      const distinct = encode(mutation, table, row);
+      if (!this.#queue.canAdmit(region, mutation)) return null;
+      const options = optionsOf(table, mutation);
+      this.#queue.commit(table, region, mutation, options, distinct);
+      return options;
+    } finally {
+      this.release(mutation);
+    }
+  }
+
+  /** Waits until commits up to this one, whatever their durability, may be acknowledged. */
+  async acknowledged(tso: bigint): Promise<void> {
+    await this.#readPoint.whenPassed(highOf(tso), lowOf(tso), undefined);
+    await this.#publish?.(tso);
   }
 
   /**
