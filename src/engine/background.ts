@@ -12,12 +12,17 @@ import type { CommitQueue } from './commit_queue.ts';
 import { Compactor } from './compactor.ts';
 import { FileSwitch } from './file_switch.ts';
 import { Flusher } from './flusher.ts';
+import { History } from './history.ts';
+import type { RegionPlace } from './flusher.ts';
 import type { Logger } from './logger.ts';
 import type { Nonces } from './nonces.ts';
 import type { Settings } from './options.ts';
 import { isLess, joinHalves } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
+import type { PastTables } from './past_tables.ts';
+import type { Pins } from './pins.ts';
 import type { Reads } from './reads.ts';
+import type { SchemaChanges } from './schema_changes.ts';
 import type { StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
 
@@ -38,16 +43,15 @@ export interface BackgroundParts {
   readonly files: StoreFiles;
   readonly nonces: Nonces;
   readonly log: LogWriter | null;
-}
-
-interface RegionPlace {
-  readonly table: TableState;
-  readonly region: Region;
+  readonly past: PastTables;
+  readonly pins: Pins;
+  readonly schema: SchemaChanges;
 }
 
 export class Background {
   readonly flusher: Flusher;
   readonly compactor: Compactor;
+  readonly history: History;
   readonly #parts: BackgroundParts;
   #isReleasing = false;
 
@@ -64,6 +68,7 @@ export class Background {
       nowMs,
       concurrencyMax: COMPACTIONS_MAX,
       bytesPerSecondMax: settings.compactionBytesPerSecond,
+      compacted: (region) => this.history.consider(region),
     });
     this.flusher = new Flusher({
       env,
@@ -75,6 +80,20 @@ export class Background {
       nowMs,
       syncLog: async () => log?.sync(),
       flushed: (table, region) => this.#flushed(table, region),
+    });
+    const { catalog, past, pins, schema } = parts;
+    this.history = new History({
+      env,
+      manifest,
+      catalog,
+      past,
+      pins,
+      reads,
+      files,
+      logger,
+      nowMs,
+      bytesMax: settings.historyBytesMax,
+      exclusively: (change) => schema.inOrder(change),
     });
     queue.onPressure = () => this.#relieve();
   }
@@ -111,8 +130,14 @@ export class Background {
     return largest;
   }
 
-  #flushed(table: TableState, region: Region): void {
+  /** The region has new files: they may want compacting. */
+  consider(table: TableState, region: Region): void {
     if (this.#parts.settings.autoCompact) this.compactor.consider(table, region);
+  }
+
+  #flushed(table: TableState, region: Region): void {
+    this.consider(table, region);
+    this.history.consider(region);
     void this.releaseLog().catch((error: unknown) =>
       this.#parts.logger.warn({ err: error }, 'log segments could not be given free'),
     );
@@ -169,6 +194,7 @@ export class Background {
     this.#parts.queue.onPressure = null;
     await this.flusher.stop();
     await this.compactor.stop();
+    await this.history.stop();
   }
 }
 

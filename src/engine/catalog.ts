@@ -2,7 +2,7 @@
  * The tables and regions of an open store, as the manifest describes them: built at open, changed by changes of schema
  * after their manifest records are on the disk.
  */
-import type { Manifest, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type { Manifest, RegionRecord, SchemaVersion, TableRecord } from '../manifest/index.ts';
 import { invariant } from '../io/index.ts';
 import {
   DoNotRetryIOException,
@@ -103,11 +103,13 @@ export function openTable(record: TableRecord, regionRecords: readonly RegionRec
   const families = familiesOf(current.schema, current.familyIds);
   const regions = regionRecords
     .filter((region) => region.removedTso === null)
-    .map((region) => openRegion(region, families))
+    .map((region) => openRegion(region, families, record.schemas))
     .sort((a, b) => Buffer.compare(a.startKey, b.startKey));
   invariant(regions.length > 0, `table ${record.name} has regions`);
   return new TableState({
     id: record.id,
+    createdTso: record.createdTso,
+    describedTso: current.tso,
     schema: current.schema,
     settings: tableSettings(current.schema),
     enabled: record.enabled,
@@ -128,8 +130,12 @@ export function familiesOf(
   });
 }
 
-function openRegion(record: RegionRecord, families: readonly FamilyState[]): Region {
-  return new Region({
+function openRegion(
+  record: RegionRecord,
+  families: readonly FamilyState[],
+  schemas: readonly SchemaVersion[],
+): Region {
+  const region = new Region({
     id: record.id,
     tableId: record.tableId,
     encodedName: record.encodedName,
@@ -137,4 +143,21 @@ function openRegion(record: RegionRecord, families: readonly FamilyState[]): Reg
     endKey: record.endKey,
     stores: families.map((family) => new Store(family.id, family.settings)),
   });
+  region.formerStores = formerFamilies(families, schemas).map(
+    ({ id, settings }) => new Store(id, settings),
+  );
+  return region;
+}
+
+/** Families of older descriptors that are no more, each as it was last. */
+function formerFamilies(
+  families: readonly FamilyState[],
+  schemas: readonly SchemaVersion[],
+): FamilyState[] {
+  const former = new Map<number, FamilyState>();
+  for (const { schema, familyIds } of schemas) {
+    for (const family of familiesOf(schema, familyIds)) former.set(family.id, family);
+  }
+  for (const { id } of families) former.delete(id);
+  return [...former.values()];
 }

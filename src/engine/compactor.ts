@@ -24,6 +24,8 @@ export interface CompactorParts {
   readonly concurrencyMax: number;
   /** 0: as fast as it goes. */
   readonly bytesPerSecondMax: number;
+  /** A region has new files, and perhaps new history. */
+  readonly compacted?: (region: Region) => void;
   readonly rules?: CompactionRules;
 }
 
@@ -148,6 +150,7 @@ export class Compactor {
     const change = { place, output, flushedTso: null, flags, level, replaced: chosen };
     await fileSwitch.perform(what, [change], () => undefined);
     this.compactions++;
+    this.#parts.compacted?.(region);
   }
 
   /** Starts no more; waits for those under way. */

@@ -1,6 +1,16 @@
 /** The connection of an embedded store. */
-import type { Admin, Connection, FileDescription, StoreStatus, Table } from '../model/index.ts';
+import type {
+  Admin,
+  Connection,
+  FileDescription,
+  PinDescription,
+  PinnedSnapshot,
+  SnapshotOptions,
+  StoreStatus,
+  Table,
+} from '../model/index.ts';
 import { EmbeddedAdmin } from './embedded_admin.ts';
+import { openSnapshot, pinSnapshot } from './embedded_snapshot.ts';
 import { EmbeddedTable } from './embedded_table.ts';
 import type { OpenOptions } from './options.ts';
 import { openServer } from './region_server.ts';
@@ -30,6 +40,24 @@ export class EmbeddedConnection implements Connection {
 
   async files(table?: string): Promise<FileDescription[]> {
     return this.#server.describeFiles(table);
+  }
+
+  snapshot(options: SnapshotOptions = {}): Promise<PinnedSnapshot> {
+    return this.#server.track(() => pinSnapshot(this.#server, options));
+  }
+
+  async openSnapshot(name: string): Promise<PinnedSnapshot> {
+    this.#server.checkOpen();
+    return openSnapshot(this.#server, name);
+  }
+
+  async listPins(): Promise<PinDescription[]> {
+    this.#server.checkOpen();
+    return this.#server.pins.list();
+  }
+
+  releasePin(name: string): Promise<void> {
+    return this.#server.track(() => this.#server.pins.release(name));
   }
 
   status(): StoreStatus {

@@ -6,10 +6,11 @@ import { END, WAIT } from '../cell/index.ts';
 import { IllegalArgumentException, normalizeScan } from '../model/index.ts';
 import type { Result, ScanOptions, ScanSpec, Scanner } from '../model/index.ts';
 import { CellBatch } from '../region/index.ts';
-import type { Region, RegionScanner } from '../region/index.ts';
+import type { RegionScanner } from '../region/index.ts';
+import type { ReadableRegion, ReadableTable } from './past_tables.ts';
+import type { PastHold } from './pins.ts';
 import type { ReadMoment } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
-import type { TableState } from './table_state.ts';
 
 const BATCH_ROWS = 1000;
 /** Cells looked at in one step: about 2 ms, so that a scan that finds nothing does not hold up others. */
@@ -22,9 +23,11 @@ export class EmbeddedScanner implements Scanner {
   readonly #spec: ScanSpec;
   readonly #batch: CellBatch = new CellBatch();
   #moment: ReadMoment | null = null;
-  #table: TableState | null = null;
+  #table: ReadableTable | null = null;
+  /** Keeps what it sees until the end. */
+  #hold: PastHold | null = null;
   /** Regions still to come, in the direction of the scan. */
-  #regions: readonly Region[] = [];
+  #regions: readonly ReadableRegion[] = [];
   #regionAt = 0;
   #current: RegionScanner | null = null;
   #rowsLeft: number;
@@ -79,6 +82,7 @@ export class EmbeddedScanner implements Scanner {
     if (this.#isClosed) return [];
     this.#server.checkOpen();
     this.#moment ??= await this.#begin();
+    if (this.#hold !== null) this.#server.pins.renew(this.#hold);
     const batch = this.#batch;
     const limits = {
       resultsMax: count,
@@ -107,7 +111,8 @@ export class EmbeddedScanner implements Scanner {
   async #begin(): Promise<ReadMoment> {
     const { reads } = this.#server;
     const moment = await reads.moment(this.#spec, this.#options?.asOf);
-    this.#table = reads.table(this.#tableName);
+    this.#table = reads.table(this.#tableName, this.#spec);
+    this.#hold = reads.hold(moment);
     const { regions } = this.#table;
     this.#regions = this.#spec.reversed ? regions.toReversed() : regions;
     return moment;
@@ -116,6 +121,7 @@ export class EmbeddedScanner implements Scanner {
   #nextRegion(moment: ReadMoment): RegionScanner | null {
     const table = this.#table!;
     while (this.#regionAt < this.#regions.length && this.#rowsLeft > 0) {
+      this.#server.reads.goOn(table, this.#hold!);
       const region = this.#regions[this.#regionAt++]!;
       const spec = { ...this.#spec, limit: this.#rowsLeft };
       this.#current = this.#server.reads.openRegion(table, region, spec, moment);
@@ -127,6 +133,7 @@ export class EmbeddedScanner implements Scanner {
   #endRegion(): void {
     this.#current?.close();
     this.#current = null;
+    if (this.#regionAt >= this.#regions.length) this.#hold?.release();
   }
 
   #take(): Result[] {
@@ -145,6 +152,7 @@ export class EmbeddedScanner implements Scanner {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#endRegion();
+    this.#hold?.release();
     this.#ready = [];
     this.#readyAt = 0;
   }

@@ -20,6 +20,10 @@ export interface OpenOptions {
   readonly compactionBytesPerSecond?: number;
   /** Whether stores are compacted by themselves. Default true. */
   readonly autoCompact?: boolean;
+  /** How long what was overwritten, deleted or dropped stays readable as of before. Default one hour. */
+  readonly historyRetentionMs?: number;
+  /** Bytes of history files a table may have; the oldest go first. Default: 256 MiB or a tenth of the table, the larger. */
+  readonly historyBytesMax?: number;
   /** How long a write waits for memory before RegionTooBusyException. Default 5000. */
   readonly busyTimeoutMs?: number;
   /** Size of a log segment, allocated ahead. Default 16 MiB. */
@@ -50,6 +54,8 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'logBytesMax',
   'compactionBytesPerSecond',
   'autoCompact',
+  'historyRetentionMs',
+  'historyBytesMax',
   'busyTimeoutMs',
   'logSegmentBytes',
   'asyncSyncMs',
@@ -68,6 +74,7 @@ const DURABILITIES: ReadonlySet<string> = new Set([
   'FSYNC_WAL',
 ]);
 const MEBIBYTE = 1024 * 1024;
+const HOUR_MS: number = 60 * 60 * 1000;
 const MEMSTORE_BYTES = 64 * MEBIBYTE;
 const MEMSTORE_BYTES_MIN = MEBIBYTE;
 
@@ -79,6 +86,9 @@ export interface Settings {
   readonly logBytesMax: number;
   readonly compactionBytesPerSecond: number;
   readonly autoCompact: boolean;
+  readonly historyRetentionMs: number;
+  /** Null: in proportion to the table. */
+  readonly historyBytesMax: number | null;
   readonly busyTimeoutMs: number;
   readonly logSegmentBytes: number;
   readonly asyncSyncMs: number;
@@ -112,6 +122,11 @@ export function settingsOf(options: OpenOptions): Settings {
       0,
     ),
     autoCompact: options.autoCompact ?? true,
+    historyRetentionMs: countOf('historyRetentionMs', options.historyRetentionMs, HOUR_MS, 0),
+    historyBytesMax:
+      options.historyBytesMax === undefined
+        ? null
+        : countOf('historyBytesMax', options.historyBytesMax, 0, 0),
     busyTimeoutMs: countOf('busyTimeoutMs', options.busyTimeoutMs, 5000, 0),
     logSegmentBytes: countOf('logSegmentBytes', options.logSegmentBytes, 16 * MEBIBYTE, 64 * 1024),
     asyncSyncMs: countOf('asyncSyncMs', options.asyncSyncMs, 200, 1),

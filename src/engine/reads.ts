@@ -32,10 +32,12 @@ import {
 import type { ReadableStore, Region, SourceWishes, Store } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
-import { highOf, lowOf } from './read_point.ts';
+import type { PastTables, ReadableRegion, ReadableTable } from './past_tables.ts';
+import type { PastHold, Pins } from './pins.ts';
+import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import type { Steps } from './row_writer.ts';
-import type { ResolvedColumn, TableState } from './table_state.ts';
+import type { ResolvedColumn } from './table_state.ts';
 
 /** All ones: sees every applied cell. */
 const NEWEST = 0xffffffff;
@@ -77,23 +79,29 @@ interface CachedNewestReader {
 export class Reads {
   readonly clock: ReadClock;
   readonly #catalog: Catalog;
+  readonly #past: PastTables;
+  readonly #pins: Pins;
   readonly #readPoint: ReadPoint;
   readonly #oracle: Oracle;
   readonly #visibleTimeoutMs: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
   /** One reader a region serves its gets. */
-  readonly #readers = new WeakMap<Region, CachedReader>();
+  readonly #readers = new WeakMap<ReadableRegion, CachedReader>();
   /** One reader a store serves read-modify-write. */
   readonly #newestReaders = new WeakMap<Store, CachedNewestReader>();
 
   constructor(parts: {
     readonly catalog: Catalog;
+    readonly past: PastTables;
+    readonly pins: Pins;
     readonly readPoint: ReadPoint;
     readonly oracle: Oracle;
     readonly visibleTimeoutMs: () => number;
     readonly sleep: (ms: number) => Promise<void>;
   }) {
     this.#catalog = parts.catalog;
+    this.#past = parts.past;
+    this.#pins = parts.pins;
     this.#readPoint = parts.readPoint;
     this.#oracle = parts.oracle;
     this.clock = new ReadClock(parts.oracle);
@@ -103,9 +111,9 @@ export class Reads {
 
   /** Throws NotInMemoryException; as-of reads that would have to wait throw SnapshotNotVisible. */
   getSync(tableName: string, row: Uint8Array, options: ReadOptions | undefined): Result | null {
-    const table = this.#catalog.enabled(tableName);
-    const region = table.regionOf(row);
     const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
+    const table = this.table(tableName, spec);
+    const region = table.regionOf(row);
     checkFamilies(table, spec);
     const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
     const cached = this.#readerOf(region, spec, high, low);
@@ -121,7 +129,7 @@ export class Reads {
    * The region's reader, or one for this read alone: while that is in the middle of another row, for reads of the past,
    * and for reads that shall leave the cache alone.
    */
-  #readerOf(region: Region, spec: ReadSpec, high: number, low: number): CachedReader {
+  #readerOf(region: ReadableRegion, spec: ReadSpec, high: number, low: number): CachedReader {
     if (!spec.cacheBlocks || region.needsHistory(high, low)) {
       return makeReader(region, { high, low, points: true, cacheBlocks: spec.cacheBlocks });
     }
@@ -154,7 +162,7 @@ export class Reads {
   ): Promise<Result | null> {
     const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
     if (spec.asOf !== null) await this.#reach(spec.asOf, options?.asOf);
-    const table = this.#catalog.enabled(tableName);
+    const table = this.table(tableName, spec);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
     const { high, low, nowMs } = this.#momentReached(spec);
@@ -175,7 +183,7 @@ export class Reads {
   }
 
   /** Closes a reader that served one read only, or was replaced meanwhile. */
-  #done(region: Region, cached: CachedReader): void {
+  #done(region: ReadableRegion, cached: CachedReader): void {
     if (this.#readers.get(region) !== cached) cached.reader.close();
   }
 
@@ -222,6 +230,11 @@ export class Reads {
   async moment(spec: ReadSpec, asOf: AsOf | undefined): Promise<ReadMoment> {
     if (spec.asOf !== null) await this.#reach(spec.asOf, asOf);
     return this.#momentReached(spec);
+  }
+
+  /** Waits until every commit at or below this TSO, which was given before, may be seen. */
+  reached(tso: bigint): Promise<void> {
+    return this.#reach(tso, undefined);
   }
 
   async #reach(tso: bigint, asOf: AsOf | undefined): Promise<void> {
@@ -292,18 +305,19 @@ export class Reads {
     }
   }
 
-  /** The rows of a scan that a region holds; null if none. */
+  /** The rows of a scan that a region holds; null if none. A table that was altered is read with the descriptor it had. */
   openRegion(
-    table: TableState,
-    region: Region,
+    table: ReadableTable,
+    region: ReadableRegion,
     spec: ScanSpec,
     moment: ReadMoment,
   ): RegionScanner | null {
     const cut = cutToRegion(spec, region);
     if (cut === null) return null;
-    checkFamilies(table, cut);
+    const seen = this.#past.seenAt(table, region, joinHalves(moment.high, moment.low));
+    checkFamilies(seen.table, cut);
     return new RegionScanner({
-      stores: openStores(readableStores(region, spec, moment), cut, cut.reversed),
+      stores: openStores(readableStores(seen.region, spec, moment), cut, cut.reversed),
       spec: cut,
       readHigh: moment.high,
       readLow: moment.low,
@@ -312,17 +326,44 @@ export class Reads {
     });
   }
 
-  table(name: string): TableState {
-    return this.#catalog.enabled(name);
+  /** The table now, or as it was. Throws as `Catalog#enabled` and `PastTables#at` do. */
+  table(name: string, spec: ReadSpec): ReadableTable {
+    return spec.asOf === null ? this.#catalog.enabled(name) : this.#past.at(name, spec.asOf);
+  }
+
+  /** Keeps what a scan at this moment sees while it goes from region to region. The caller releases it. */
+  hold(moment: ReadMoment): PastHold {
+    return this.#pins.hold(joinHalves(moment.high, moment.low), 'a scan');
+  }
+
+  /** The scan goes on. Throws SnapshotTooOld if it has rested for so long that it may miss something. */
+  goOn(table: ReadableTable, hold: PastHold): void {
+    if (this.#pins.isLive(hold)) this.#pins.renew(hold);
+    else this.#past.floors.check(table.id, hold.tso, table.name);
   }
 
   async count(tableName: string, options: ScanOptions | undefined): Promise<number> {
     const spec = normalizeScan(options);
     const moment = await this.moment(spec, options?.asOf);
-    const table = this.table(tableName);
+    const table = this.table(tableName, spec);
+    const hold = this.hold(moment);
+    try {
+      return await this.#countRegions(table, spec, moment, hold);
+    } finally {
+      hold.release();
+    }
+  }
+
+  async #countRegions(
+    table: ReadableTable,
+    spec: ScanSpec,
+    moment: ReadMoment,
+    hold: PastHold,
+  ): Promise<number> {
     const batch = new CellBatch();
     let rows = 0;
     for (const region of table.regions) {
+      this.goOn(table, hold);
       const left = { ...spec, limit: spec.limit - rows };
       const scanner = this.openRegion(table, region, left, moment);
       if (scanner === null) continue;
@@ -358,7 +399,7 @@ const notInMemory = (table: string): NotInMemoryException =>
 
 const NO_HISTORY: SourceWishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
 
-function makeReader(region: Region, wishes: SourceWishes): CachedReader {
+function makeReader(region: ReadableRegion, wishes: SourceWishes): CachedReader {
   const stores = region.stores.map((store) => ({
     settings: store.settings,
     sources: store.sources(wishes),
@@ -366,7 +407,11 @@ function makeReader(region: Region, wishes: SourceWishes): CachedReader {
   return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
 }
 
-function readableStores(region: Region, spec: ScanSpec, moment: ReadMoment): ReadableStore[] {
+function readableStores(
+  region: ReadableRegion,
+  spec: ScanSpec,
+  moment: ReadMoment,
+): ReadableStore[] {
   const { high, low } = moment;
   const wishes = { high, low, points: false, cacheBlocks: spec.cacheBlocks };
   return region.stores.map((store) => ({
@@ -376,12 +421,12 @@ function readableStores(region: Region, spec: ScanSpec, moment: ReadMoment): Rea
 }
 
 /** Throws NoSuchColumnFamilyException. */
-function checkFamilies(table: TableState, spec: ReadSpec): void {
+function checkFamilies(table: ReadableTable, spec: ReadSpec): void {
   for (const { family } of spec.families ?? []) table.familyIndex(family);
 }
 
 /** The part of a scan's rows that lies in the region; null if none does. */
-function cutToRegion(spec: ScanSpec, region: Region): ScanSpec | null {
+function cutToRegion(spec: ScanSpec, region: ReadableRegion): ScanSpec | null {
   const from = compareBytes(spec.from, region.startKey) > 0 ? spec.from : region.startKey;
   const to = lesserEnd(spec.to, region.endKey);
   if (to.length > 0 && compareBytes(from, to) >= 0) return null;

@@ -11,21 +11,26 @@ import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
 import type { LogListener } from '../wal/index.ts';
 import { Background } from './background.ts';
+import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
 import type { CommitLog } from './commit_queue.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { MemoryLog } from './memory_log.ts';
+import { HistoryFloor } from './history_floor.ts';
 import { Nonces } from './nonces.ts';
 import { settingsOf } from './options.ts';
 import type { OpenOptions, Settings } from './options.ts';
+import { PastTables } from './past_tables.ts';
+import { Pins } from './pins.ts';
 import { ReadPoint, highOf, joinHalves, lowOf } from './read_point.ts';
-import { Reads } from './reads.ts';
+import { ReadClock, Reads } from './reads.ts';
 import { LogReplay } from './replay.ts';
 import { RowWriter } from './row_writer.ts';
 import { SchemaChanges } from './schema_changes.ts';
 import { StoreFiles } from './store_files.ts';
+import { TableSnapshots } from './table_snapshots.ts';
 
 /** Where a store in memory keeps its files, in a file system of its own. */
 const MEMORY_FOLDER = '/store';
@@ -72,7 +77,11 @@ export class RegionServer {
   readonly schema: SchemaChanges;
   readonly reads: Reads;
   readonly files: StoreFiles;
+  readonly pins: Pins;
+  readonly past: PastTables;
   readonly background: Background;
+  readonly snapshots: TableSnapshots;
+  readonly bulkLoad: BulkLoad;
   readonly recovery: RecoverySummary;
   readonly #lock: FolderLock | null;
   /** Operations that `close` waits for. */
@@ -114,8 +123,21 @@ export class RegionServer {
       readPoint: this.readPoint,
       publish: this.log === null ? null : (tso) => this.oracle.publish(tso),
     });
+    this.pins = new Pins({ manifest: this.manifest, clock: this.env.clock });
+    const clock = new ReadClock(this.oracle);
+    const floors = new HistoryFloor({
+      manifest: this.manifest,
+      readPoint: this.readPoint,
+      pins: this.pins,
+      nowMs: () => clock.followedMs(),
+      retentionMs: this.settings.historyRetentionMs,
+    });
+    this.past = new PastTables({ catalog: this.catalog, manifest: this.manifest, floors });
+    this.past.load(this.files);
     this.reads = new Reads({
       catalog: this.catalog,
+      past: this.past,
+      pins: this.pins,
       readPoint: this.readPoint,
       oracle: this.oracle,
       visibleTimeoutMs: () => this.oracle.knobs.change_visible_timeout_ms,
@@ -127,8 +149,13 @@ export class RegionServer {
       queue: this.queue,
       clock: this.env.clock,
       files: this.files,
+      past: this.past,
+      logger: this.logger,
+      flush: (table) => this.background.flushTable(table),
     });
     this.background = new Background(this);
+    this.snapshots = new TableSnapshots(this);
+    this.bulkLoad = new BulkLoad(this);
   }
 
   /** Why no writes are taken any more; null while they are. */
@@ -189,6 +216,7 @@ export class RegionServer {
     }
     const { readPoint, queue, log } = this;
     const cache = this.files.cache.metrics();
+    const history = this.background.history.status();
     return {
       data: this.#lock === null ? null : this.layout.dir,
       durability: this.settings.durability,
@@ -201,8 +229,13 @@ export class RegionServer {
       memstoreHeapBytes: queue.memstoreHeapBytes,
       memstoreLimitBytes: this.settings.memstoreBytes,
       logBytes: log === null ? 0 : log.sizeBytes,
+      history,
       fatal: this.fatal?.message ?? null,
       counters: {
+        history_bytes: history.bytes,
+        history_files: history.files,
+        history_merges: history.merges,
+        history_failures: this.background.history.failures,
         commits: queue.commits,
         log_records: log?.metrics.records ?? 0,
         log_bytes: log?.metrics.bytes ?? 0,
@@ -444,6 +477,7 @@ function lastStamp(manifest: Manifest, logged: bigint): bigint {
   }
   for (const namespace of manifest.all('namespace')) raise(namespace.createdTso);
   for (const dropped of manifest.all('droppedId')) raise(dropped.tso);
+  for (const snapshot of manifest.all('snapshot')) raise(snapshot.tso);
   return last;
 }
 

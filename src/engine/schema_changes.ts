@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../io/index.ts';
 import { encodedRegionName, put, remove } from '../manifest/index.ts';
-import type { Edit, Manifest, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type { Edit, FileRecord, Manifest, RegionRecord, TableRecord } from '../manifest/index.ts';
 import {
   ConstraintException,
   NamespaceExistException,
@@ -33,6 +33,9 @@ import { familiesOf, openTable } from './catalog.ts';
 import type { Catalog } from './catalog.ts';
 import type { CommitQueue, ControlStamp } from './commit_queue.ts';
 import { joinHalves } from './read_point.ts';
+import type { Logger } from './logger.ts';
+import { filesOf, recordsOfTable } from './past_tables.ts';
+import type { PastTables } from './past_tables.ts';
 import type { StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
 
@@ -44,9 +47,30 @@ export interface ChangeParts {
   readonly queue: CommitQueue;
   readonly clock: Clock;
   readonly files: StoreFiles;
+  readonly past: PastTables;
+  readonly logger: Logger;
+  /** Brings what the table has in memory into files. */
+  readonly flush: (table: TableState) => Promise<void>;
 }
 
-interface Plan {
+/** A table to make of files that are there already. */
+export interface TableToPlace {
+  readonly schema: TableSchema;
+  /** Of its regions; the first is empty. */
+  readonly startKeys: readonly Uint8Array[];
+  readonly enabled: boolean;
+  /** The table whose place it takes; null: there must be none of its name. */
+  readonly replaces: TableState | null;
+  /** The records of its files. */
+  readonly files: (
+    table: TableRecord,
+    regions: readonly RegionRecord[],
+    tso: bigint,
+  ) => FileRecord[];
+}
+
+/** Edits of a change and what they do to the catalog. */
+export interface Plan {
   readonly edits: readonly Edit[];
   /** Changes the catalog once the edits are on the disk. Cannot fail. */
   readonly apply: () => void;
@@ -67,22 +91,24 @@ export class SchemaChanges {
   }
 
   /** Runs `change` when those before it are done, so that its checks see the catalog as they left it. */
-  #inOrder(change: () => Promise<void>): Promise<void> {
+  inOrder<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#last.then(change);
     // The caller of a failed change hears of it; the next one must run all the same.
     this.#last = done.catch(() => undefined);
     return done;
   }
 
-  /** Makes one change as a commit, with the table (if any) behind its gate. */
+  /** Makes one change as a commit, with the table (if any) behind its gate; `before` runs behind it, too. */
   async #change(
     what: string,
     table: TableState | null,
     plan: (tso: bigint) => Plan,
+    before: () => Promise<void> = () => Promise.resolve(),
   ): Promise<void> {
     let open: () => void = () => undefined;
     if (table !== null) table.gate = new Promise((resolve) => (open = resolve));
     try {
+      await before();
       const stamp = await this.#stamp(what);
       try {
         const { edits, apply } = plan(joinHalves(stamp.high, stamp.low));
@@ -94,6 +120,53 @@ export class SchemaChanges {
       if (table !== null) table.gate = null;
       open();
     }
+  }
+
+  /** Makes one change as a commit; the table (if any) takes no operations meanwhile. Only within `inOrder`. */
+  perform(what: string, table: TableState | null, plan: (tso: bigint) => Plan): Promise<void> {
+    return this.#change(what, table, plan);
+  }
+
+  /** Makes these tables as one commit: clones and restored ones. Only within `inOrder`. */
+  async placeTables(what: string, places: readonly TableToPlace[]): Promise<void> {
+    for (const { schema, replaces } of places) {
+      this.#checkNamespace(parseTableName(schema.name).namespace);
+      if (replaces === null && this.#parts.catalog.find(schema.name) !== undefined) {
+        throw new TableExistsException(`Table ${schema.name} already exists`);
+      }
+    }
+    const kept = new Set<TableState>();
+    const plan = (tso: bigint): Plan => {
+      const made = places.map((place) => {
+        const { table, regions } = this.#newTable(place.schema, place.startKeys, tso);
+        const record = { ...table, enabled: place.enabled };
+        return { place, table: record, regions, files: place.files(record, regions, tso) };
+      });
+      const edits = made.flatMap(({ place: { replaces }, table, regions, files }): Edit[] => [
+        ...(replaces === null ? [] : this.#leaveEdits(replaces, kept.has(replaces), tso)),
+        put('table', table),
+        ...regions.map((region) => put('region', region)),
+        ...files.map((file) => put('file', file)),
+      ]);
+      const apply = (): void => {
+        for (const { place, table, regions } of made) {
+          const state = openTable(table, regions);
+          this.#parts.files.attach(state);
+          if (place.replaces === null) this.#add(state);
+          else this.#replace(place.replaces, state, kept.has(place.replaces) ? tso : null);
+        }
+      };
+      return { edits, apply };
+    };
+    await this.#change(what, null, plan, async () => {
+      for (const { replaces } of places) {
+        if (replaces !== null && (await this.#keepPast(replaces))) kept.add(replaces);
+      }
+    });
+  }
+
+  #leaveEdits(table: TableState, keeps: boolean, tso: bigint): Edit[] {
+    return keeps ? this.#dropEdits(table, tso) : this.#destroyEdits(table, tso);
   }
 
   /** Takes the change's TSO in the queue; `what` goes into the log for whoever reads it. */
@@ -109,7 +182,7 @@ export class SchemaChanges {
 
   async createNamespace(name: string, attributes: Readonly<Record<string, string>>): Promise<void> {
     checkNamespaceName(name);
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       if (this.#hasNamespace(name)) {
         throw new NamespaceExistException(`Namespace ${name} already exists`);
       }
@@ -121,7 +194,7 @@ export class SchemaChanges {
   }
 
   async dropNamespace(name: string): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       if (RESERVED_NAMESPACES.has(name)) {
         throw new ConstraintException(`Reserved namespace ${name} cannot be removed`);
       }
@@ -159,7 +232,7 @@ export class SchemaChanges {
   async createTable(spec: TableSpec): Promise<void> {
     const schema = parseTable(spec);
     const splits = splitKeysOf(spec);
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       this.#checkNamespace(parseTableName(schema.name).namespace);
       if (this.#parts.catalog.find(schema.name) !== undefined) {
         throw new TableExistsException(`Table ${schema.name} already exists`);
@@ -214,36 +287,54 @@ export class SchemaChanges {
   }
 
   async alterTable(spec: TableSpec): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(spec.name);
       await this.#alter(table, alterSchema(table.schema, { ...spec, name: table.name }));
     });
   }
 
   async addFamily(name: string, family: FamilySpec | string): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(name);
       await this.#alter(table, withFamily(table.schema, family));
     });
   }
 
   async modifyFamily(name: string, family: FamilySpec): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(name);
       await this.#alter(table, withModifiedFamily(table.schema, family));
     });
   }
 
   async dropFamily(name: string, family: string): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(name);
       await this.#alter(table, withoutFamily(table.schema, family));
     });
   }
 
+  /**
+   * What is about to be dropped goes into files first, so that reads as of before need no log. False: that was not possible
+   * (no space, say), and the past of the table is given up, for who drops may do so to make room.
+   */
+  async #keepPast(table: TableState): Promise<boolean> {
+    try {
+      await this.#parts.flush(table);
+      return true;
+    } catch (error) {
+      const fields = { err: error, table: table.name };
+      this.#parts.logger.warn(fields, 'could not flush before a drop: its past is not kept');
+      return false;
+    }
+  }
+
   #alter(table: TableState, schema: TableSchema): Promise<void> {
-    return this.#change(`alter table ${table.name}`, table, (tso) => {
-      const { manifest } = this.#parts;
+    const names = new Set(schema.families.map(({ name }) => name));
+    const drops = table.families.some(({ settings }) => !names.has(settings.name));
+    let keeps = true;
+    const plan = (tso: bigint): Plan => {
+      const { manifest, past } = this.#parts;
       const record = this.#record(table);
       const before = record.schemas[record.schemas.length - 1]!.familyIds;
       const familyIds: Record<string, number> = {};
@@ -255,14 +346,19 @@ export class SchemaChanges {
         edits: [
           put('table', { ...record, schemas: [...record.schemas, { tso, schema, familyIds }] }),
           ...dropped.map(([, id]) => put('droppedId', { kind: 'family', id, tso })),
+          ...(keeps ? [] : [past.floors.raise(table.id, tso)]),
         ],
-        apply: () => this.#describe(table, schema, familyIds),
+        apply: () => this.#describe(tso, table, schema, familyIds),
       };
+    };
+    return this.#change(`alter table ${table.name}`, table, plan, async () => {
+      if (drops) keeps = await this.#keepPast(table);
     });
   }
 
   /** Gives the table its new descriptor, each region a store a family; stores of families that stay are kept. */
   #describe(
+    tso: bigint,
     table: TableState,
     schema: TableSchema,
     familyIds: Readonly<Record<string, number>>,
@@ -274,18 +370,21 @@ export class SchemaChanges {
       region.stores = families.map(({ id, settings }) => {
         const store = kept.get(id) ?? new Store(id, settings);
         store.settings = settings;
+        kept.delete(id);
         return store;
       });
+      for (const store of kept.values()) store.discardMemstores();
+      region.formerStores = [...region.formerStores, ...kept.values()];
       region.layoutVersion++;
     }
-    table.describe(schema, tableSettings(schema), families);
+    table.describe(tso, schema, tableSettings(schema), families);
     const after = table.memstoreHeapBytes;
     if (after > before) this.#parts.queue.grew(after - before);
     else this.#parts.queue.released(before - after);
   }
 
   async setEnabled(name: string, enabled: boolean): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(name);
       if (table.enabled === enabled) {
         if (enabled) throw new TableNotDisabledException(`Table ${table.name} is not disabled`);
@@ -301,33 +400,47 @@ export class SchemaChanges {
 
   /** Puts an empty table with a new id and the same regions in the table's place. */
   async truncateTable(name: string): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const old = this.#table(name);
-      await this.#change(`truncate table ${old.name}`, old, (tso) => {
+      await this.#replaceBy(`truncate table ${old.name}`, old, (tso) => {
         const startKeys = old.regions.map((region) => region.startKey);
-        const { table, regions } = this.#newTable(old.schema, startKeys, tso);
-        return {
-          edits: [
-            ...this.#dropEdits(old, tso),
-            put('table', table),
-            ...regions.map((region) => put('region', region)),
-          ],
-          apply: () => this.#replace(old, openTable(table, regions)),
-        };
+        return this.#newTable(old.schema, startKeys, tso);
       });
     });
   }
 
   async dropTable(name: string): Promise<void> {
-    await this.#inOrder(async () => {
+    await this.inOrder(async () => {
       const table = this.#table(name);
       if (table.enabled) {
         throw new TableNotDisabledException(`Table ${table.name} should be disabled before drop`);
       }
-      await this.#change(`drop table ${table.name}`, table, (tso) => ({
-        edits: this.#dropEdits(table, tso),
-        apply: () => this.#replace(table, null),
-      }));
+      await this.#replaceBy(`drop table ${table.name}`, table, () => null);
+    });
+  }
+
+  /** Takes a table away, or puts a new one in its place; what it held stays readable as of before for the retention. */
+  async #replaceBy(
+    what: string,
+    old: TableState,
+    by: (tso: bigint) => { table: TableRecord; regions: RegionRecord[] } | null,
+  ): Promise<void> {
+    let keeps = true;
+    const plan = (tso: bigint): Plan => {
+      const records = by(tso);
+      const edits = this.#leaveEdits(old, keeps, tso);
+      if (records !== null) {
+        edits.push(put('table', records.table));
+        for (const region of records.regions) edits.push(put('region', region));
+      }
+      const apply = (): void => {
+        const state = records === null ? null : openTable(records.table, records.regions);
+        this.#replace(old, state, keeps ? tso : null);
+      };
+      return { edits, apply };
+    };
+    await this.#change(what, old, plan, async () => {
+      keeps = await this.#keepPast(old);
     });
   }
 
@@ -335,22 +448,27 @@ export class SchemaChanges {
     return [
       put('table', { ...this.#record(table), droppedTso: tso }),
       put('droppedId', { kind: 'table', id: table.id, tso }),
-      ...table.regions.flatMap((region) =>
-        [...this.#parts.manifest.filesOf(region.id)].map(({ id }) => remove('file', id)),
-      ),
     ];
   }
 
-  #replace(old: TableState, by: TableState | null): void {
-    this.#parts.catalog.replace(old, by);
-    if (by !== null) this.#parts.queue.grew(by.memstoreHeapBytes);
-    this.#parts.queue.released(old.memstoreHeapBytes);
-    for (const region of old.regions) {
-      for (const store of region.stores) {
-        for (const file of store.files) this.#parts.files.retire(file);
-        for (const { file } of store.history) this.#parts.files.retire(file);
-      }
-    }
+  /** As `#dropEdits`, with nothing kept. */
+  #destroyEdits(table: TableState, tso: bigint): Edit[] {
+    const { manifest, past } = this.#parts;
+    return [
+      put('droppedId', { kind: 'table', id: table.id, tso }),
+      past.floors.raise(null, tso),
+      ...recordsOfTable(manifest, table.id),
+    ];
+  }
+
+  /** `droppedTso` null: nothing of the old table is kept. */
+  #replace(old: TableState, by: TableState | null, droppedTso: bigint | null): void {
+    const { catalog, past, queue, files } = this.#parts;
+    catalog.replace(old, by);
+    if (by !== null) queue.grew(by.memstoreHeapBytes);
+    queue.released(old.memstoreHeapBytes);
+    if (droppedTso === null) for (const file of filesOf(old)) files.retire(file);
+    else past.add(old, droppedTso);
   }
 
   #table(name: string): TableState {

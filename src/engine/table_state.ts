@@ -40,6 +40,9 @@ const COLUMN_CACHE_MAX = 1024;
 export class TableState {
   readonly id: number;
   readonly name: string;
+  readonly createdTso: bigint;
+  /** The change since which the descriptor is as it is now: reads as of before take an older one. */
+  describedTso: bigint;
   schema: TableSchema;
   settings: TableSettings;
   enabled: boolean;
@@ -60,6 +63,8 @@ export class TableState {
 
   constructor(parts: {
     readonly id: number;
+    readonly createdTso: bigint;
+    readonly describedTso: bigint;
     readonly schema: TableSchema;
     readonly settings: TableSettings;
     readonly enabled: boolean;
@@ -68,6 +73,8 @@ export class TableState {
   }) {
     this.id = parts.id;
     this.name = parts.schema.name;
+    this.createdTso = parts.createdTso;
+    this.describedTso = parts.describedTso;
     this.schema = parts.schema;
     this.settings = parts.settings;
     this.enabled = parts.enabled;
@@ -76,8 +83,14 @@ export class TableState {
     this.#index();
   }
 
-  /** Takes a new descriptor; the regions' stores are the caller's. */
-  describe(schema: TableSchema, settings: TableSettings, families: readonly FamilyState[]): void {
+  /** Takes a new descriptor, which holds from `tso` on; the regions' stores are the caller's. */
+  describe(
+    tso: bigint,
+    schema: TableSchema,
+    settings: TableSettings,
+    families: readonly FamilyState[],
+  ): void {
+    this.describedTso = tso;
     this.schema = schema;
     this.settings = settings;
     this.families = families;

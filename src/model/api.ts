@@ -27,6 +27,18 @@ export interface Connection extends AsyncDisposable {
   tso(): Promise<bigint>;
   /** The store files of a table, or of all, newest first for each store. */
   files(table?: string): Promise<FileDescription[]>;
+  /**
+   * Pins this moment: everything acknowledged so far, over all tables, stays readable until the release or the end of the
+   * lease, whatever is written, compacted, altered or dropped meanwhile. Flushes nothing. (`admin.snapshot` is another
+   * thing: it names a table's files.) Throws SnapshotExistsException.
+   */
+  snapshot(options?: SnapshotOptions): Promise<PinnedSnapshot>;
+  /** The snapshot pinned under this name, by this process or an earlier one. Throws SnapshotDoesNotExistException. */
+  openSnapshot(name: string): Promise<PinnedSnapshot>;
+  /** The named pins, by name. */
+  listPins(): Promise<PinDescription[]>;
+  /** Throws SnapshotDoesNotExistException. */
+  releasePin(name: string): Promise<void>;
   /** Figures for people and metrics. */
   status(): StoreStatus;
   /** Waits until every commit so far is on the disk, whatever its durability (skipped ones excepted). */
@@ -125,8 +137,88 @@ export interface Admin {
   flush(table?: string): Promise<void>;
   /** Merges store files by the ratio rules, or, with `major`, all of each store into one without what nobody may see. */
   compact(table: string, options?: { major?: boolean }): Promise<void>;
+  /**
+   * Names the content of a table, or of several at one moment. Writers go on. Throws SnapshotExistsException,
+   * TableNotFoundException.
+   */
+  snapshot(name: string, tables: string | readonly string[]): Promise<void>;
+  /** In byte order of their names; `pattern` is a regular expression over the whole name. */
+  listSnapshots(options?: { pattern?: string }): Promise<SnapshotDescription[]>;
+  /** The files go when nothing else needs them. Throws SnapshotDoesNotExistException. */
+  deleteSnapshot(name: string): Promise<void>;
+  /**
+   * Makes a new table of a snapshot's content, without copying it. A snapshot of several tables takes a name for each:
+   * `{ table: 'its clone' }`. Throws SnapshotDoesNotExistException, TableExistsException.
+   */
+  cloneSnapshot(name: string, table: string | Readonly<Record<string, string>>): Promise<void>;
+  /**
+   * Gives the snapshot's tables the content and the description they had. A table must be disabled, and stays so; one that
+   * was dropped comes back enabled. Throws SnapshotDoesNotExistException, TableNotDisabledException.
+   */
+  restoreSnapshot(name: string): Promise<void>;
+  /**
+   * Loads HFiles `dir`/<family>/<file>, made by HBase's tools or ours, as one commit: all of them or none. They are checked
+   * and copied (with `move`: moved). Names that begin with `_` or `.` are passed over.
+   */
+  bulkLoad(table: string, dir: string, options?: { move?: boolean }): Promise<BulkLoadResult>;
   /** Names, in byte order; `pattern` is a regular expression over the whole name. */
   listTables(options?: { namespace?: string; pattern?: string }): Promise<string[]>;
+}
+
+export interface SnapshotDescription {
+  readonly name: string;
+  /** The commits up to here are in it. */
+  readonly tso: bigint;
+  readonly createdMs: number;
+  readonly tables: readonly string[];
+  readonly files: number;
+  /** Of its files, whoever else needs them. */
+  readonly sizeBytes: number;
+}
+
+export interface BulkLoadResult {
+  /** The commit; null when there was nothing to load. */
+  readonly tso: bigint | null;
+  readonly files: number;
+  readonly cells: number;
+  readonly sizeBytes: number;
+  /** Files whose rows lie in more than one region. */
+  readonly filesAcrossRegions: number;
+}
+
+export interface SnapshotOptions {
+  /** Survives closing and reopening; by default it lives in memory, as long as the connection. */
+  readonly name?: string;
+  /** For whom it is kept; shown by `listPins` and status. */
+  readonly owner?: string;
+  /** After this it holds nothing any more. Default: one hour, for a named one no end. */
+  readonly leaseMs?: number;
+}
+
+/** A moment that stays readable. Disposing of it releases one without a name; a named one waits for `release`. */
+export interface PinnedSnapshot extends AsyncDisposable {
+  readonly tso: bigint;
+  readonly name: string | null;
+  /** The table as of the snapshot. No I/O: what is wrong with the name is found out by the first read. */
+  table(name: string): SnapshotTable;
+  /** Idempotent; its tables cannot be read any more. */
+  release(): Promise<void>;
+}
+
+/** A table to read only, by default as of one moment. */
+export type SnapshotTable = Pick<
+  Table,
+  'name' | 'get' | 'getSync' | 'getMany' | 'exists' | 'scan' | 'count'
+>;
+
+/** A named pin. */
+export interface PinDescription {
+  readonly name: string;
+  readonly tso: bigint;
+  readonly owner: string;
+  readonly createdMs: number;
+  /** End of its lease; null for none. */
+  readonly expiresMs: number | null;
 }
 
 export interface FileDescription {
@@ -165,9 +257,35 @@ export interface StoreStatus {
   readonly memstoreHeapBytes: number;
   readonly memstoreLimitBytes: number;
   readonly logBytes: number;
+  readonly history: HistoryStatus;
   /** Set when the store takes no writes any more: why. */
   readonly fatal: string | null;
   readonly counters: Readonly<Record<string, number>>;
+}
+
+/** What is kept of the past. */
+export interface HistoryStatus {
+  /** Of history files; also part of each table's figures. */
+  readonly bytes: number;
+  readonly files: number;
+  readonly merges: number;
+  /** Tables dropped or truncated that are still kept, and the bytes of their files. */
+  readonly droppedTables: number;
+  readonly droppedBytes: number;
+  /** Where no table says otherwise. */
+  readonly oldestReadableTso: bigint;
+  /** The oldest moment that a running scan, a pin or a hold needs, and who; null when nobody does. */
+  readonly oldestReaderTso: bigint | null;
+  readonly oldestReader: string | null;
+  readonly tables: readonly TableHistory[];
+}
+
+export interface TableHistory {
+  readonly table: string;
+  readonly bytes: number;
+  readonly files: number;
+  /** Reads as of an older moment throw SnapshotTooOld. */
+  readonly oldestReadableTso: bigint;
 }
 
 export type { AsOf };

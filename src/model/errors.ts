@@ -136,6 +136,18 @@ export class TsoStateLost extends StoreException {
   readonly retryable: boolean = false;
 }
 
+/** A snapshot of this name exists. */
+export class SnapshotExistsException extends StoreException {
+  readonly code: string = 'SnapshotExistsException';
+  readonly retryable: boolean = false;
+}
+
+/** No snapshot of this name. */
+export class SnapshotDoesNotExistException extends StoreException {
+  readonly code: string = 'SnapshotDoesNotExistException';
+  readonly retryable: boolean = false;
+}
+
 /** Below the history that is kept; names the earliest readable TSO. */
 export class SnapshotTooOld extends StoreException {
   readonly code: string = 'SnapshotTooOld';

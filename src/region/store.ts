@@ -65,6 +65,12 @@ export class Store {
     return sources;
   }
 
+  /** The family was dropped: what is in memory is in files, too, or given up. */
+  discardMemstores(): void {
+    this.memstore = new Memstore();
+    this.frozen = [];
+  }
+
   /** Bytes of memory of its memstores, indexes included. */
   get memstoreHeapBytes(): number {
     let bytes = this.memstore.heapBytes;

@@ -13,6 +13,17 @@ export const STATUS: StoreStatus = {
   memstoreHeapBytes: 5000,
   memstoreLimitBytes: 67108864,
   logBytes: 1234,
+  history: {
+    bytes: 0,
+    files: 0,
+    merges: 0,
+    droppedTables: 0,
+    droppedBytes: 0,
+    oldestReadableTso: 0n,
+    oldestReaderTso: null,
+    oldestReader: null,
+    tables: [],
+  },
   fatal: null,
   counters: { rowsRead: 7, commits: 3 },
 };
@@ -28,6 +39,19 @@ export class FakeConnection implements Connection {
   table(name: string): Table {
     throw new Error(`table ${name} is not part of this test`);
   }
+  async files(): Promise<[]> {
+    return [];
+  }
+  snapshot(): Promise<never> {
+    return Promise.reject(new Error('not part of this test'));
+  }
+  openSnapshot(): Promise<never> {
+    return Promise.reject(new Error('not part of this test'));
+  }
+  async listPins(): Promise<[]> {
+    return [];
+  }
+  async releasePin(): Promise<void> {}
   status(): StoreStatus {
     return this.figures;
   }
