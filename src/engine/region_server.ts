@@ -147,6 +147,7 @@ export class RegionServer {
       catalog: this.catalog,
       manifest: this.manifest,
       queue: this.queue,
+      readPoint: this.readPoint,
       clock: this.env.clock,
       files: this.files,
       past: this.past,

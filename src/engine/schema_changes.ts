@@ -33,6 +33,7 @@ import { familiesOf, openTable } from './catalog.ts';
 import type { Catalog } from './catalog.ts';
 import type { CommitQueue, ControlStamp } from './commit_queue.ts';
 import { joinHalves } from './read_point.ts';
+import type { ReadPoint } from './read_point.ts';
 import type { Logger } from './logger.ts';
 import { filesOf, recordsOfTable } from './past_tables.ts';
 import type { PastTables } from './past_tables.ts';
@@ -45,6 +46,7 @@ export interface ChangeParts {
   readonly catalog: Catalog;
   readonly manifest: Manifest;
   readonly queue: CommitQueue;
+  readonly readPoint: ReadPoint;
   readonly clock: Clock;
   readonly files: StoreFiles;
   readonly past: PastTables;
@@ -116,6 +118,8 @@ export class SchemaChanges {
       } finally {
         stamp.done();
       }
+      // Who is told of the change reads with it from then on.
+      await this.#parts.readPoint.whenAllApplied();
     } finally {
       if (table !== null) table.gate = null;
       open();
