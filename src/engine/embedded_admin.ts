@@ -1,9 +1,17 @@
 /** The administration of an embedded store. */
 import { IllegalArgumentException, checkOptionNames, parseTableName } from '../model/index.ts';
-import type { Admin, FamilySpec, TableDescription, TableSpec } from '../model/index.ts';
+import type {
+  Admin,
+  BulkLoadResult,
+  FamilySpec,
+  SnapshotDescription,
+  TableDescription,
+  TableSpec,
+} from '../model/index.ts';
 import type { RegionServer } from './region_server.ts';
 
 const COMPACT_OPTIONS: ReadonlySet<string> = new Set(['major']);
+const BULK_LOAD_OPTIONS: ReadonlySet<string> = new Set(['move']);
 
 export class EmbeddedAdmin implements Admin {
   readonly #server: RegionServer;
@@ -97,6 +105,32 @@ export class EmbeddedAdmin implements Admin {
     const { catalog, background } = this.#server;
     checkOptionNames(options, COMPACT_OPTIONS, 'compact');
     return this.#run(() => background.compactTable(catalog.get(name), options.major === true));
+  }
+
+  snapshot(name: string, tables: string | readonly string[]): Promise<void> {
+    return this.#run(() => this.#server.snapshots.create(name, tables));
+  }
+
+  async listSnapshots(options: { pattern?: string } = {}): Promise<SnapshotDescription[]> {
+    this.#server.checkOpen();
+    return this.#server.snapshots.list(patternOf(options.pattern));
+  }
+
+  deleteSnapshot(name: string): Promise<void> {
+    return this.#run(() => this.#server.snapshots.delete(name));
+  }
+
+  cloneSnapshot(name: string, table: string | Readonly<Record<string, string>>): Promise<void> {
+    return this.#run(() => this.#server.snapshots.clone(name, table));
+  }
+
+  restoreSnapshot(name: string): Promise<void> {
+    return this.#run(() => this.#server.snapshots.restore(name));
+  }
+
+  bulkLoad(table: string, dir: string, options: { move?: boolean } = {}): Promise<BulkLoadResult> {
+    checkOptionNames(options, BULK_LOAD_OPTIONS, 'bulkLoad');
+    return this.#run(() => this.#server.bulkLoad.load(table, dir, options.move === true));
   }
 
   async listTables(options: { namespace?: string; pattern?: string } = {}): Promise<string[]> {

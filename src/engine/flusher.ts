@@ -6,6 +6,7 @@
  */
 import type { Env } from '../io/index.ts';
 import { DiskFullException } from '../io/index.ts';
+import type { Edit, FileRecord } from '../manifest/index.ts';
 import { Memstore, rewriteJob } from '../region/index.ts';
 import type { Region, RewriteOutput, Store } from '../region/index.ts';
 import type { CommitQueue } from './commit_queue.ts';
@@ -37,6 +38,11 @@ export interface FlusherParts {
 function release(queue: CommitQueue, store: Store, memstores: readonly Memstore[]): void {
   store.frozen = store.frozen.filter((memstore) => !memstores.includes(memstore));
   for (const memstore of memstores) queue.released(memstore.heapBytes);
+}
+
+export interface RegionPlace {
+  readonly table: TableState;
+  readonly region: Region;
 }
 
 /** What a flush has frozen. */
@@ -92,9 +98,73 @@ export class Flusher {
   }
 
   #start(table: TableState, region: Region): Promise<void> {
-    const flush = this.#flush(table, region).finally(() => this.#running.delete(region));
-    this.#running.set(region, flush);
+    return this.#run([region], this.#flush(table, region));
+  }
+
+  /** Notes that these regions are being flushed, until `work` is done. */
+  #run(regions: readonly Region[], work: Promise<void>): Promise<void> {
+    const flush = work.finally(() => {
+      for (const region of regions) {
+        if (this.#running.get(region) === flush) this.#running.delete(region);
+      }
+    });
+    for (const region of regions) this.#running.set(region, flush);
     return flush;
+  }
+
+  /**
+   * Flushes what these regions hold now, all frozen in one step, and nothing that comes later: their files become live in
+   * one commit, with the edits that `further` answers. It gets the new files and the newest TSO that is in them; until then
+   * no other flush adds files to the regions.
+   */
+  flushTogether(
+    what: string,
+    places: readonly RegionPlace[],
+    further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[],
+  ): Promise<void> {
+    const { appliedHigh, appliedLow } = this.#parts.readPoint;
+    const flushedTso = joinHalves(appliedHigh, appliedLow);
+    const before = places.flatMap(({ region }) => this.#running.get(region) ?? []);
+    for (const { region } of places) this.#freeze(region);
+    const work = this.#flushTogether({ what, places, before, flushedTso, further });
+    return this.#run(
+      places.map(({ region }) => region),
+      work,
+    );
+  }
+
+  async #flushTogether(flush: {
+    readonly what: string;
+    readonly places: readonly RegionPlace[];
+    readonly before: readonly Promise<void>[];
+    readonly flushedTso: bigint;
+    readonly further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[];
+  }): Promise<void> {
+    const { what, places, flushedTso } = flush;
+    const { syncLog, fileSwitch, queue } = this.#parts;
+    // What they froze earlier is either in files then, or still frozen and in ours.
+    await Promise.allSettled(flush.before);
+    await syncLog();
+    const switches: StoreSwitch[] = [];
+    const written: Frozen[] = [];
+    for (const { table, region } of places) {
+      for (const store of region.stores) {
+        if (store.frozen.length === 0) continue;
+        const memstores = store.frozen;
+        written.push({ store, memstores });
+        const output = await this.#write(table, region, store, memstores);
+        const place = { table, region, store };
+        switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
+      }
+    }
+    const applied = (): void => {
+      for (const { store, memstores } of written) release(queue, store, memstores);
+    };
+    await fileSwitch.perform(what, switches, applied, (_, files) =>
+      flush.further(flushedTso, files),
+    );
+    if (written.length > 0) this.flushes++;
+    for (const { table, region } of places) this.#parts.flushed(table, region);
   }
 
   async #flush(table: TableState, region: Region): Promise<void> {

@@ -3,6 +3,7 @@
  * have left their store and nobody reads them any more.
  */
 import { highOf, lowOf } from './read_point.ts';
+import { invariant } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import { BlockCache, Codecs, javascriptChecksums, loadChecksums } from '../hfile/index.ts';
 import type { HFileSummary } from '../hfile/index.ts';
@@ -17,6 +18,9 @@ const NO_KEY: Uint8Array = new Uint8Array(0);
 
 /** Of a history file whose cells carry their drop TSOs. */
 export const MERGED_FLAG = 'merged';
+
+/** Of a file that other regions have a part in, too: only the rows within the region's borders count. */
+export const PART_FLAG = 'part';
 
 /** Where a new file belongs. */
 export interface FilePlace {
@@ -37,6 +41,8 @@ export class StoreFiles {
   /** Removals under way. */
   readonly #removals = new Set<Promise<void>>();
   readonly #open = new Set<StoreFile>();
+  /** How many store files and holds need a physical file, by its path. */
+  readonly #users = new Map<string, number>();
 
   private constructor(parts: {
     readonly env: Env;
@@ -98,7 +104,7 @@ export class StoreFiles {
   }
 
   #attachTo(region: Region, store: Store, record: FileRecord): void {
-    const file = this.make(record, store);
+    const file = this.make(record, store, region);
     if (record.kind !== 'history') {
       store.files = [...store.files, file];
       return;
@@ -125,9 +131,11 @@ export class StoreFiles {
     });
   }
 
-  /** The file of a record, not opened. */
-  make(record: FileRecord, store: Store): StoreFile {
+  /** The file of a record, not opened. One that is a part needs its region. */
+  make(record: FileRecord, store: Store, region: Region | null = null): StoreFile {
     const { stamp } = record;
+    const isPart = record.flags.includes(PART_FLAG);
+    invariant(!isPart || region !== null, 'a part of a file has a region', record.id);
     const file = new StoreFile(
       {
         id: record.id,
@@ -156,13 +164,46 @@ export class StoreFiles {
                     : { high: highOf(stamp.timestamp), low: lowOf(stamp.timestamp) },
               },
         inMemory: store.settings.inMemory,
-        fromRow: NO_KEY,
-        toRow: NO_KEY,
+        fromRow: isPart ? region!.startKey : NO_KEY,
+        toRow: isPart ? region!.endKey : NO_KEY,
       },
       this.#context,
     );
     this.#open.add(file);
+    this.#use(file.info.path);
     return file;
+  }
+
+  #use(path: string): void {
+    this.#users.set(path, (this.#users.get(path) ?? 0) + 1);
+  }
+
+  /** True if that was the last user and no record of the manifest names the file. */
+  #unuse(path: string): boolean {
+    const users = (this.#users.get(path) ?? 0) - 1;
+    invariant(users >= 0, 'a file is given up as often as it is used', users);
+    if (users > 0) this.#users.set(path, users);
+    else this.#users.delete(path);
+    return users === 0 && !this.#isNamed(this.#layout.relative(path));
+  }
+
+  /** Whether a table, history, clone or snapshot names the file, or may name it at the next open. */
+  #isNamed(path: string): boolean {
+    if (this.#manifest.hasFailed) return true;
+    for (const record of this.#manifest.all('file')) if (record.path === path) return true;
+    return false;
+  }
+
+  /**
+   * Keeps these files on the disk, whoever lets go of them, until the release; then those that nothing names go. Paths as
+   * in the manifest's records.
+   */
+  hold(paths: readonly string[]): () => Promise<void> {
+    const held = paths.map((path) => this.#layout.resolve(path));
+    for (const path of held) this.#use(path);
+    return async () => {
+      for (const path of held) if (this.#unuse(path)) await this.#env.fs.remove(path);
+    };
   }
 
   /** Paths of a new store file and of the history file beside it; their folder is made, durably. */
@@ -232,7 +273,7 @@ export class StoreFiles {
     try {
       this.#open.delete(file);
       await file.close();
-      await this.#env.fs.remove(file.info.path);
+      if (this.#unuse(file.info.path)) await this.#env.fs.remove(file.info.path);
     } catch (error) {
       // What stays is swept at the next open.
       this.#logger.warn(

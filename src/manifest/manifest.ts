@@ -141,6 +141,11 @@ export class Manifest {
     return this.#store;
   }
 
+  /** Nothing can be written any more, and what the disk holds of the last commits is not known. */
+  get hasFailed(): boolean {
+    return this.#failure !== null;
+  }
+
   get oracle(): OracleRecord | null {
     return this.#state.get('oracle', ONLY) ?? null;
   }

@@ -8,6 +8,7 @@
  */
 import type { FamilySchema, TableSchema } from '../model/index.ts';
 import {
+  added,
   bytes,
   count,
   dictionary,
@@ -110,7 +111,7 @@ export interface FileRecord {
   /** Null for a staged file, which belongs to its table. */
   readonly regionId: number | null;
   readonly familyId: number;
-  /** Relative to the data folder. */
+  /** Relative to the data folder. Several records may name one physical file: it goes with the last of them. */
   readonly path: string;
   readonly kind: FileKind;
   readonly sizeBytes: number;
@@ -129,7 +130,10 @@ export interface FileRecord {
   readonly stamp: FileStamp | null;
   readonly reference: FileReference | null;
   readonly level: number;
-  /** Words such as `major`, `bulk`, `unsynced`. */
+  /**
+   * Words: `major`, `bulk`, `tags`, `unsynced`; `part`: only the rows within the borders of its region count, others of
+   * the same physical file belong to other regions.
+   */
   readonly flags: readonly string[];
   /** Readers at or above see the file … */
   readonly addedTso: bigint;
@@ -159,6 +163,24 @@ export interface OracleRecord {
   readonly stampsMayBeLost: boolean;
 }
 
+/** A region of a table as a snapshot keeps it. Its files are the file records with its id. */
+export interface SnapshotRegion {
+  /** Of the snapshot alone: there is no region record of this id. */
+  readonly id: number;
+  readonly startKey: Uint8Array;
+  readonly endKey: Uint8Array;
+}
+
+/** What a snapshot keeps of one table beside its descriptor. */
+export interface SnapshotTable {
+  /** The table id of its file records, of the snapshot alone. */
+  readonly id: number;
+  /** The ids of its families in its file records. */
+  readonly familyIds: Readonly<Record<string, number>>;
+  /** In order of their start keys. */
+  readonly regions: readonly SnapshotRegion[];
+}
+
 export interface SnapshotRecord {
   readonly name: string;
   readonly tso: bigint;
@@ -169,10 +191,12 @@ export interface SnapshotRecord {
   /** End of its lease; null for none. */
   readonly expiresMs: number | null;
   readonly tableIds: readonly number[];
-  /** Exactly the files that a table snapshot names. */
+  /** Exactly the files that a table snapshot names: records of its own, of files that tables may name, too. */
   readonly fileIds: readonly number[];
   /** The descriptors of that moment, in the order of `tableIds`. */
   readonly schemas: readonly TableSchema[];
+  /** In the order of `tableIds`; empty for a pin. */
+  readonly tables: readonly SnapshotTable[];
 }
 
 export type TransactionState = 'OPEN' | 'PREPARED' | 'COMMITTED' | 'ABORTED';
@@ -423,6 +447,16 @@ export const COLLECTIONS: {
       tableIds: list(count),
       fileIds: list(count),
       schemas: list(tableSchema),
+      tables: added(
+        list(
+          struct<SnapshotTable>({
+            id: count,
+            familyIds: dictionary(count),
+            regions: list(struct<SnapshotRegion>({ id: count, startKey: bytes, endKey: bytes })),
+          }),
+        ),
+        [],
+      ),
     }),
   },
   transaction: {

@@ -74,6 +74,12 @@ function checkTableQualifier(name: string): void {
   checkLength('Table name', name);
 }
 
+/** As the qualifier of a table (HBase: TableName#isLegalTableQualifierName). */
+export function checkSnapshotName(name: string): void {
+  requireText('Snapshot name', name);
+  checkTableQualifier(name);
+}
+
 /** Splits `namespace:qualifier` or `qualifier` and checks both. */
 export function parseTableName(name: string): TableName {
   requireText('Table name', name);

@@ -131,6 +131,13 @@ export const oneOfEach: readonly Edit[] = [
       tableIds: [1],
       fileIds: [4],
       schemas: [tableRecord(1, 'ns:t').schemas[0]!.schema],
+      tables: [
+        {
+          id: 9,
+          familyIds: { f: 1, g: 2 },
+          regions: [{ id: 17, startKey: Buffer.alloc(0), endKey: Buffer.from('m') }],
+        },
+      ],
     },
   },
   {
