@@ -211,7 +211,7 @@ export function encodePut(
 
 /**
  * Encodes the markers of a delete. A single version without timestamp needs the newest version's, which `newestOf` gives
- * (null: there is none, the commit's time is taken, as HBase does).
+ * by the column's place in `spec.versions` (null: there is none, the commit's time is taken, as HBase does).
  */
 export function encodeDelete(
   encoder: CellEncoder,
@@ -219,7 +219,7 @@ export function encodeDelete(
   table: TableState,
   row: Uint8Array,
   spec: DeleteSpec | undefined,
-  newestOf: (column: ResolvedColumn) => bigint | null,
+  newestOf: (index: number) => bigint | null,
 ): void {
   if (spec !== undefined) checkOptionNames(spec, DELETE_MEMBERS, 'delete');
   const ts = toCellTimestamp(spec?.ts);
@@ -237,10 +237,9 @@ export function encodeDelete(
   for (const column of spec?.columns ?? []) {
     encoder.add(m, table.column(column), TYPE_DELETE_COLUMN, EMPTY);
   }
-  for (const column of spec?.versions ?? []) {
-    const resolved = table.column(column);
-    encoder.timestamp(ts ?? newestOf(resolved));
-    encoder.add(m, resolved, TYPE_DELETE, EMPTY);
+  for (const [index, column] of (spec?.versions ?? []).entries()) {
+    encoder.timestamp(ts ?? newestOf(index));
+    encoder.add(m, table.column(column), TYPE_DELETE, EMPTY);
   }
   if (m.count > before) return;
   encoder.timestamp(ts);

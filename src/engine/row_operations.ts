@@ -99,14 +99,7 @@ export function* prepareMutation(context: RowContext, mutation: Mutation): Steps
   }
   if ('delete' in mutation) {
     const newest = yield* newestVersions(context, mutation.spec);
-    encodeDelete(
-      encoder,
-      buffer,
-      table,
-      row,
-      mutation.spec,
-      (column) => newest.get(column) ?? null,
-    );
+    encodeDelete(encoder, buffer, table, row, mutation.spec, (index) => newest[index] ?? null);
     return false;
   }
   if ('increment' in mutation) yield* prepareIncrement(context, mutation.amounts, mutation.options);
@@ -116,11 +109,12 @@ export function* prepareMutation(context: RowContext, mutation: Mutation): Steps
 
 type DeleteMutation = Extract<Mutation, { readonly delete: Bytes }>;
 
+/** The newest timestamp of each column in `spec.versions`, in their order; null: it has no version. */
 function* newestVersions(
   context: RowContext,
   spec: DeleteMutation['spec'],
-): Steps<Map<ResolvedColumn, bigint>> {
-  const newest = new Map<ResolvedColumn, bigint>();
+): Steps<(bigint | null)[]> {
+  const newest: (bigint | null)[] = [];
   if (!needsNewest(spec)) return newest;
   for (const name of spec?.versions ?? []) {
     const column = context.table.column(name);
@@ -130,7 +124,7 @@ function* newestVersions(
       column,
       toTimeRange(undefined, 'timeRange'),
     );
-    if (cell !== null) newest.set(column, (BigInt(cell.tsHigh) << 32n) | BigInt(cell.tsLow));
+    newest.push(cell === null ? null : (BigInt(cell.tsHigh) << 32n) | BigInt(cell.tsLow));
   }
   return newest;
 }
