@@ -1,0 +1,339 @@
+/** Random rounds from a seed. Everything is small, so that rows, columns and timestamps meet. */
+import type { SeededRandom } from '../../src/io/index.ts';
+import { NOW } from './commands.ts';
+import type {
+  Column,
+  Command,
+  Family,
+  MutationCommand,
+  Range,
+  Read,
+  ReadCommand,
+  ScanCommand,
+  TableEvent,
+  Write,
+} from './commands.ts';
+import type { Case, Round } from './round.ts';
+
+const HOUR_MS = 3_600_000;
+/** Families with a TTL live an hour: these are expired, whenever the case runs. */
+const EXPIRED = [NOW - 2 * HOUR_MS, NOW - 2 * HOUR_MS + 1, NOW - 2 * HOUR_MS + 2];
+const RECENT = [NOW - 9000, NOW - 8999, NOW - 8998, NOW - 8997, NOW - 8996, NOW - 8995];
+const SMALL = [0, 1, 2, 3, 4, 5, 6, 7, 8];
+const FUTURE = NOW + 500_000_000;
+const ROWS = ['a', 'b', 'aa', 'b\0', 'b\0\0', 'c\xff', 'd', ''];
+const QUALIFIERS = ['', 'a', 'b', 'ab', '\0', '\xff'];
+/** Qualifiers that are text: increments and appends name columns as text. */
+const TEXT_QUALIFIERS = ['', 'a', 'b', 'ab'];
+const OPERATORS = [
+  'LESS',
+  'LESS_OR_EQUAL',
+  'EQUAL',
+  'NOT_EQUAL',
+  'GREATER_OR_EQUAL',
+  'GREATER',
+  'EQUAL',
+  'NO_OP',
+];
+/** All files of a store are merged by a compaction only up to this count (hbase.hstore.compaction.max). */
+const FILES_MAX = 10;
+const READS_A_STATE = 4;
+
+function pick<T>(random: SeededRandom, of: readonly T[]): T {
+  return of[random.int(of.length)]!;
+}
+
+/** 1 … `most` members, each once, in any order. */
+function some<T>(random: SeededRandom, of: readonly T[], most: number): T[] {
+  const left = [...of];
+  const chosen: T[] = [];
+  for (let count = 1 + random.int(most); count > 0 && left.length > 0; count--) {
+    chosen.push(...left.splice(random.int(left.length), 1));
+  }
+  return chosen;
+}
+
+export class Generator {
+  readonly #random: SeededRandom;
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  round(cases: number): Round {
+    const families = ['f', 'g'].slice(0, 1 + this.#random.int(2)).map((name) => this.#family(name));
+    const events = this.#events();
+    return {
+      families,
+      events,
+      cases: Array.from({ length: cases }, () =>
+        new CaseGenerator(this.#random.fork(), families).make(events),
+      ),
+    };
+  }
+
+  #family(name: string): Family {
+    const random = this.#random;
+    const family: Record<string, string | Record<string, string>> & { name: string } = { name };
+    family['VERSIONS'] = pick(random, ['1', '1', '2', '3', '5', '2147483647']);
+    if (random.chance(0.35)) {
+      family['TTL'] = '3600';
+      if (random.chance(0.5)) family['MIN_VERSIONS'] = pick(random, ['1', '2']);
+      if (Number(family['MIN_VERSIONS'] ?? 0) > Number(family['VERSIONS'])) {
+        family['VERSIONS'] = '3';
+      }
+    }
+    if (random.chance(0.5)) {
+      family['KEEP_DELETED_CELLS'] =
+        'TTL' in family ? pick(random, ['TRUE', 'TTL']) : pick(random, ['TRUE', 'TRUE', 'FALSE']);
+    }
+    if (random.chance(0.25)) family['NEW_VERSION_BEHAVIOR'] = 'true';
+    if (random.chance(0.6)) {
+      family['DATA_BLOCK_ENCODING'] = pick(random, ['PREFIX', 'DIFF', 'FAST_DIFF', 'ROW_INDEX_V1']);
+    }
+    if (random.chance(0.6)) {
+      family['BLOOMFILTER'] = pick(random, ['NONE', 'ROWCOL', 'ROWCOL', 'ROWPREFIX_FIXED_LENGTH']);
+      if (family['BLOOMFILTER'] === 'ROWPREFIX_FIXED_LENGTH') {
+        family['CONFIGURATION'] = {
+          'RowPrefixBloomFilter.prefix_length': pick(random, ['5', '6']),
+        };
+      }
+    }
+    if (random.chance(0.3)) family['BLOCKSIZE'] = '1024';
+    if (random.chance(0.2)) family['COMPRESSION'] = 'GZ';
+    return family;
+  }
+
+  /** Files never get so many that a compaction would leave some out: which ones is chance. */
+  #events(): TableEvent[] {
+    const events: TableEvent[] = [];
+    let files = 0;
+    for (let count = 3 + this.#random.int(5); count > 0; count--) {
+      const pick = this.#random.int(10);
+      if (pick < 5 && files < FILES_MAX) {
+        events.push('flush');
+        files++;
+      } else if (pick < 8) {
+        // A compaction without HBase's least count of files does nothing.
+        for (; files < 3; files++) events.push('flush');
+        events.push('compact');
+        files = 1;
+      } else if (pick < 9) {
+        events.push('flush', 'major');
+        files = 1;
+      } else {
+        events.push('reopen');
+      }
+    }
+    events.push('flush', 'major', 'reopen');
+    return events;
+  }
+}
+
+/** One case: a few rows, columns and timestamps, and what is done and asked of them. */
+class CaseGenerator {
+  readonly #random: SeededRandom;
+  readonly #families: readonly string[];
+  readonly #rows: readonly string[];
+  readonly #columns: readonly Column[];
+  readonly #textQualifiers: readonly string[];
+  readonly #times: readonly number[];
+  #values = 0;
+
+  constructor(random: SeededRandom, families: readonly Family[]) {
+    this.#random = random;
+    this.#families = families.map(({ name }) => name);
+    this.#rows = some(this.#random, ROWS, 3);
+    // HBase's tracker for NEW_VERSION_BEHAVIOR fails on empty qualifiers (README.md).
+    const isNew = families.some((family) => family['NEW_VERSION_BEHAVIOR'] !== undefined);
+    const named = (qualifier: string): boolean => !isNew || qualifier !== '';
+    this.#textQualifiers = TEXT_QUALIFIERS.filter(named);
+    const qualifiers = some(random, QUALIFIERS.filter(named), 3);
+    this.#columns = this.#families.flatMap((family) => qualifiers.map((q): Column => [family, q]));
+    const hasTtl = families.some((family) => family['TTL'] !== undefined);
+    const times = hasTtl ? [...EXPIRED, ...RECENT, ...RECENT] : [...SMALL, ...SMALL, ...RECENT];
+    const future = random.chance(0.1) ? [FUTURE] : [];
+    this.#times = [...some(random, times, 6), ...future];
+  }
+
+  make(events: readonly TableEvent[]): Case {
+    const segments: Command[][] = [];
+    for (let segment = 0; segment <= events.length; segment++) {
+      const commands: Command[] = [];
+      const after = segment === 0 ? null : events[segment - 1]!;
+      // Right after most events nothing is written: what is read is what the event left.
+      const isQuiet = segment > 0 && (after !== 'flush' || this.#random.chance(0.4));
+      if (isQuiet) commands.push(...this.#reads());
+      const writes = isQuiet && this.#random.chance(0.5) ? 0 : 1 + this.#random.int(5);
+      for (let i = 0; i < writes; i++) commands.push(this.#write());
+      if (writes > 0) commands.push(...this.#reads());
+      segments.push(commands);
+    }
+    return segments;
+  }
+
+  // ---- Writes ----------------------------------------------------------------------------------------------------------
+
+  #write(): Write {
+    const row = pick(this.#random, this.#rows);
+    const chance = this.#random.int(100);
+    if (chance < 82) return this.#mutation(row);
+    // What HBase answers to several changes in one call is not compared yet (README.md).
+    const count = 1 + this.#random.int(3);
+    const mutations = this.#list(count, () => this.#mutation(row)).map((mutation) =>
+      count > 1 && (mutation.op === 'increment' || mutation.op === 'append')
+        ? { ...mutation, quiet: 1 as const }
+        : mutation,
+    );
+    if (chance < 90) return { op: 'mutateRow', row, mutations };
+    const operator = pick(this.#random, OPERATORS);
+    return {
+      op: 'check',
+      row,
+      condition: {
+        column: pick(this.#random, this.#columns),
+        operator,
+        // NO_OP with a value is an exception that HBase's client retries.
+        value: operator === 'NO_OP' || this.#random.chance(0.3) ? null : this.#value(),
+        ...(this.#random.chance(0.2) ? { timeRange: this.#range() } : {}),
+      },
+      mutations,
+    };
+  }
+
+  #list<T>(count: number, make: () => T): T[] {
+    return Array.from({ length: count }, make);
+  }
+
+  #mutation(row: string): MutationCommand {
+    const random = this.#random;
+    const chance = random.int(100);
+    if (chance < 62) return this.#put(row);
+    if (chance < 86) return this.#delete(row);
+    const columns = some(
+      this.#random,
+      this.#families.flatMap((family) => this.#textQualifiers.map((q): Column => [family, q])),
+      2,
+    );
+    const options = {
+      ...(random.chance(0.2) ? { timeRange: this.#range() } : {}),
+      ...(random.chance(0.1) ? { ttl: HOUR_MS } : {}),
+      ...(random.chance(0.2) ? { quiet: 1 as const } : {}),
+    };
+    if (chance < 93) {
+      const amounts = columns.map(
+        ([f, q]) => [f, q, pick(this.#random, ['1', '-1', '0', '9223372036854775807'])] as const,
+      );
+      return { op: 'increment', row, amounts, ...options };
+    }
+    const values = columns.map(([f, q]) => [f, q, this.#value()] as const);
+    return { op: 'append', row, values, ...options };
+  }
+
+  #put(row: string): MutationCommand {
+    const takesClock = this.#random.chance(0.06);
+    const cells = some(this.#random, this.#columns, 3).map(([f, q]) => ({
+      f,
+      q,
+      v: this.#value(),
+      ...(takesClock ? {} : { ts: pick(this.#random, this.#times) }),
+    }));
+    // A life of one millisecond is over, one of an hour is not, for any time that is written down.
+    const lives = takesClock ? [HOUR_MS] : [1, HOUR_MS];
+    return {
+      op: 'put',
+      row,
+      cells,
+      ...(this.#random.chance(0.08) ? { ttl: pick(this.#random, lives) } : {}),
+    };
+  }
+
+  #delete(row: string): MutationCommand {
+    const random = this.#random;
+    const takesClock = random.chance(0.12);
+    const ts = takesClock ? {} : { ts: pick(this.#random, this.#times) };
+    const base = { op: 'delete', row, ...ts } as const;
+    switch (random.int(9)) {
+      case 0:
+        return base;
+      case 1:
+      case 2:
+        return { ...base, families: some(this.#random, this.#families, 2) };
+      case 3:
+        return takesClock
+          ? base
+          : { ...base, familyVersions: some(this.#random, this.#families, 2) };
+      case 4:
+      case 5:
+        return { ...base, columns: some(this.#random, this.#columns, 2) };
+      default:
+        return { ...base, versions: some(this.#random, this.#columns, 2) };
+    }
+  }
+
+  #value(): string {
+    const values = ['', '\0\0\0\0\0\0\0\x05', 'x', 'y', '\xff'];
+    return this.#random.chance(0.3) ? pick(this.#random, values) : `v${++this.#values}`;
+  }
+
+  /** [min, max) around the times in use. */
+  #range(): Range {
+    const bound = (): number =>
+      Math.max(0, pick(this.#random, [...this.#times, NOW]) + this.#random.int(3) - 1);
+    const a = bound();
+    const b = bound();
+    return this.#random.chance(0.3) ? [0, Math.max(a, b)] : [Math.min(a, b), Math.max(a, b)];
+  }
+
+  // ---- Reads -----------------------------------------------------------------------------------------------------------
+
+  /** Everything that is there, everything that may be seen, and a few questions. */
+  #reads(): Read[] {
+    return [
+      { op: 'scan', raw: 1, versions: 100 },
+      { op: 'scan', versions: 100 },
+      ...this.#list(READS_A_STATE, () => (this.#random.chance(0.5) ? this.#get() : this.#scan())),
+    ];
+  }
+
+  #get(): Read {
+    return { op: 'get', row: pick(this.#random, this.#rows), ...this.#options(true) };
+  }
+
+  #scan(): ScanCommand {
+    const random = this.#random;
+    const isRaw = random.chance(0.15);
+    const isReversed = random.chance(0.25);
+    const start = random.chance(0.3) ? pick(this.#random, ROWS) : undefined;
+    const stop = random.chance(0.3) ? pick(this.#random, ROWS) : undefined;
+    return {
+      op: 'scan',
+      ...(start === undefined ? {} : { start, startInclusive: random.chance(0.7) }),
+      ...(stop === undefined ? {} : { stop, stopInclusive: random.chance(0.4) }),
+      ...(isReversed ? { reversed: 1 } : {}),
+      ...(isRaw ? { raw: 1 } : {}),
+      ...(random.chance(0.2) ? { limit: 1 + random.int(3) } : {}),
+      ...(random.chance(0.15) ? { batch: 1 + random.int(4) } : {}),
+      ...(random.chance(0.15) ? { caching: 1 + random.int(2) } : {}),
+      ...(random.chance(0.08) ? { maxResultSizeBytes: 1 + random.int(200) } : {}),
+      ...(random.chance(0.04) ? { uncommitted: 1 } : {}),
+      ...this.#options(!isRaw || random.chance(0.03)),
+    };
+  }
+
+  #options(mayNameColumns: boolean): ReadCommand {
+    const random = this.#random;
+    const columns = mayNameColumns && random.chance(0.3);
+    return {
+      ...(columns ? { columns: some(this.#random, this.#columns, 3) } : {}),
+      ...(random.chance(0.12) ? { families: some(this.#random, this.#families, 2) } : {}),
+      ...(random.chance(0.7) ? { versions: pick(this.#random, [1, 2, 3, 10]) } : {}),
+      ...(random.chance(0.3) ? { timeRange: this.#range() } : {}),
+      ...(random.chance(0.08)
+        ? { familyTimeRanges: [[pick(this.#random, this.#families), this.#range()] as const] }
+        : {}),
+      ...(random.chance(0.1) ? { storeLimit: 1 + random.int(3) } : {}),
+      ...(random.chance(0.1) ? { storeOffset: random.int(3) } : {}),
+    };
+  }
+}

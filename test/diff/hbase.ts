@@ -1,0 +1,81 @@
+/** Apache HBase as a side of the comparison: its own Java client in a process, spoken to by JSON lines (java/DiffClient.java). */
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Answer, Family, Side, TableEvent } from './commands.ts';
+
+interface Waiting {
+  readonly resolve: (lanes: Answer[][]) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class HBaseSide implements Side {
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #errors = '';
+
+  /** `cache`: the folder that scripts/diff-install printed; `address`: host:port of a server of the cluster. */
+  constructor(cache: string, address: string) {
+    const classPath = `${path.join(cache, 'classes')}${path.delimiter}${path.join(cache, 'lib', '*')}`;
+    this.#process = spawn('java', [
+      '-Xmx512m',
+      '-XX:+UseSerialGC',
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=error',
+      '-cp',
+      classPath,
+      'DiffClient',
+      address,
+    ]);
+    createInterface({ input: this.#process.stdout }).on('line', (line) => this.#answered(line));
+    this.#process.stderr.on('data', (data: Buffer) => (this.#errors += data.toString()));
+    this.#process.on('exit', () => {
+      const error = new Error(`HBase's client ended: ${this.#errors.slice(-2000)}`);
+      for (const { reject } of this.#waiting.values()) reject(error);
+      this.#waiting.clear();
+    });
+  }
+
+  #answered(line: string): void {
+    const { id, lanes } = JSON.parse(line) as { id: number; lanes: Answer[][] };
+    this.#waiting.get(id)?.resolve(lanes);
+    this.#waiting.delete(id);
+  }
+
+  run(table: string, lanes: readonly (readonly object[])[]): Promise<Answer[][]> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#process.stdin.write(`${JSON.stringify({ id, table, lanes })}\n`);
+    });
+  }
+
+  async #one(table: string, command: object): Promise<void> {
+    const answer = (await this.run(table, [[command]]))[0]?.[0];
+    if (answer !== 'ok') throw new Error(`${JSON.stringify(command)}: ${JSON.stringify(answer)}`);
+  }
+
+  /** Turns HBase's own compactions off. */
+  settle(): Promise<void> {
+    return this.#one('settle', { op: 'settle' });
+  }
+
+  create(table: string, families: readonly Family[]): Promise<void> {
+    return this.#one(table, { op: 'create', families });
+  }
+
+  drop(table: string): Promise<void> {
+    return this.#one(table, { op: 'drop' });
+  }
+
+  async event(table: string, event: TableEvent): Promise<void> {
+    if (event !== 'reopen') await this.#one(table, { op: event });
+  }
+
+  close(): Promise<void> {
+    const ended = new Promise<void>((resolve) => this.#process.once('exit', () => resolve()));
+    this.#process.stdin.end();
+    return ended;
+  }
+}

@@ -1,0 +1,497 @@
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hbase.Cell;
+import org.apache.hadoop.hbase.CellUtil;
+import org.apache.hadoop.hbase.CompareOperator;
+import org.apache.hadoop.hbase.HBaseConfiguration;
+import org.apache.hadoop.hbase.HConstants;
+import org.apache.hadoop.hbase.TableName;
+import org.apache.hadoop.hbase.client.Append;
+import org.apache.hadoop.hbase.client.AsyncAdmin;
+import org.apache.hadoop.hbase.client.AsyncConnection;
+import org.apache.hadoop.hbase.client.AsyncTable;
+import org.apache.hadoop.hbase.client.CheckAndMutate;
+import org.apache.hadoop.hbase.client.CheckAndMutateResult;
+import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
+import org.apache.hadoop.hbase.client.CompactionState;
+import org.apache.hadoop.hbase.client.ConnectionFactory;
+import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.Get;
+import org.apache.hadoop.hbase.client.Increment;
+import org.apache.hadoop.hbase.client.IsolationLevel;
+import org.apache.hadoop.hbase.client.Mutation;
+import org.apache.hadoop.hbase.client.Put;
+import org.apache.hadoop.hbase.client.Result;
+import org.apache.hadoop.hbase.client.RowMutations;
+import org.apache.hadoop.hbase.client.Scan;
+import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.io.TimeRange;
+import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hbase.thirdparty.com.google.gson.JsonArray;
+import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
+import org.apache.hbase.thirdparty.com.google.gson.JsonNull;
+import org.apache.hbase.thirdparty.com.google.gson.JsonObject;
+import org.apache.hbase.thirdparty.com.google.gson.JsonParser;
+import org.apache.hbase.thirdparty.com.google.gson.JsonPrimitive;
+
+/**
+ * Apache HBase behind JSON lines, for the differential runner. A request is {"id", "table", "lanes": [[command, …], …]}: lanes
+ * run at once, the commands of a lane one after the other (reads that follow each other at once); several requests may be under
+ * way. The answer is {"id", "lanes": [[answer, …], …]}. Bytes are strings, one character (U+0000 … U+00FF) a byte; the commands
+ * and answers are described in test/diff/commands.ts. An exception is {"error": its simple class name, "message"}.
+ */
+public final class DiffClient {
+  private final AsyncConnection connection;
+  private final Writer out;
+
+  private DiffClient(AsyncConnection connection, Writer out) {
+    this.connection = connection;
+    this.out = out;
+  }
+
+  public static void main(String[] args) throws Exception {
+    Configuration conf = HBaseConfiguration.create();
+    conf.set("hbase.client.registry.impl", "org.apache.hadoop.hbase.client.RpcConnectionRegistry");
+    conf.set("hbase.client.bootstrap.servers", args[0]);
+    conf.setInt("hbase.client.retries.number", 4);
+    conf.setInt("hbase.client.pause", 20);
+    conf.setInt("hbase.client.scanner.timeout.period", 4000);
+    conf.setInt("hbase.client.operation.timeout", 20000);
+    try (AsyncConnection connection = ConnectionFactory.createAsyncConnection(conf).get();
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16)) {
+      DiffClient client = new DiffClient(connection, out);
+      List<CompletableFuture<Void>> running = new ArrayList<>();
+      for (String line = in.readLine(); line != null; line = in.readLine()) {
+        running.removeIf(CompletableFuture::isDone);
+        running.add(client.serve(JsonParser.parseString(line).getAsJsonObject()));
+      }
+      CompletableFuture.allOf(running.toArray(new CompletableFuture<?>[0])).get(60, TimeUnit.SECONDS);
+    }
+  }
+
+  private CompletableFuture<Void> serve(JsonObject request) {
+    TableName table = TableName.valueOf(request.get("table").getAsString());
+    List<CompletableFuture<JsonArray>> lanes = new ArrayList<>();
+    for (JsonElement lane : request.getAsJsonArray("lanes")) {
+      lanes.add(lane(table, lane.getAsJsonArray(), 0, new JsonArray()));
+    }
+    return CompletableFuture.allOf(lanes.toArray(new CompletableFuture<?>[0])).thenRun(() -> {
+      JsonArray answers = new JsonArray();
+      lanes.forEach(lane -> answers.add(lane.join()));
+      JsonObject answer = new JsonObject();
+      answer.add("id", request.get("id"));
+      answer.add("lanes", answers);
+      write(answer.toString());
+    });
+  }
+
+  private synchronized void write(String line) {
+    try {
+      out.write(line);
+      out.write('\n');
+      out.flush();
+    } catch (IOException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private CompletableFuture<JsonArray> lane(TableName table, JsonArray commands, int from, JsonArray answers) {
+    if (from == commands.size()) {
+      return CompletableFuture.completedFuture(answers);
+    }
+    int to = from;
+    while (to < commands.size() && isRead(commands.get(to).getAsJsonObject())) {
+      to++;
+    }
+    if (to == from) {
+      to++;
+    }
+    List<CompletableFuture<JsonElement>> group = new ArrayList<>();
+    for (int i = from; i < to; i++) {
+      group.add(settled(table, commands.get(i).getAsJsonObject()));
+    }
+    int next = to;
+    return CompletableFuture.allOf(group.toArray(new CompletableFuture<?>[0])).thenComposeAsync(ignored -> {
+      group.forEach(one -> answers.add(one.join()));
+      return lane(table, commands, next, answers);
+    });
+  }
+
+  private static boolean isRead(JsonObject command) {
+    String op = command.get("op").getAsString();
+    return op.equals("get") || op.equals("scan");
+  }
+
+  private CompletableFuture<JsonElement> settled(TableName table, JsonObject command) {
+    // Operations that take the server's time are kept in milliseconds of their own.
+    Executor when = command.has("latest")
+      ? CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS) : Runnable::run;
+    return CompletableFuture.supplyAsync(() -> started(table, command), when).thenCompose(f -> f)
+      .exceptionally(DiffClient::error);
+  }
+
+  private CompletableFuture<JsonElement> started(TableName table, JsonObject command) {
+    try {
+      return run(table, command);
+    } catch (Exception e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  private static JsonElement error(Throwable thrown) {
+    Throwable cause = thrown;
+    while (cause.getCause() != null && (cause instanceof CompletionException || cause instanceof ExecutionException)) {
+      cause = cause.getCause();
+    }
+    JsonObject error = new JsonObject();
+    error.addProperty("error", cause.getClass().getSimpleName());
+    error.addProperty("message", String.valueOf(cause.getMessage()).split("\n")[0]);
+    return error;
+  }
+
+  private CompletableFuture<JsonElement> run(TableName name, JsonObject c) throws IOException {
+    AsyncTable<?> table = connection.getTable(name);
+    switch (c.get("op").getAsString()) {
+      case "put":
+        return table.put(put(c)).thenApply(DiffClient::done);
+      case "delete":
+        return table.delete(delete(c)).thenApply(DiffClient::done);
+      case "increment":
+        return table.increment(increment(c)).thenApply(DiffClient::cells);
+      case "append":
+        return table.append(append(c)).thenApply(DiffClient::cells);
+      case "mutateRow":
+        return table.mutateRow(rowMutations(c)).thenApply(DiffClient::cells);
+      case "check":
+        return table.checkAndMutate(check(c)).thenApply(DiffClient::checked);
+      case "get":
+        return table.get(get(c)).thenApply(DiffClient::cells);
+      case "scan":
+        return table.scanAll(scan(c)).thenApply(DiffClient::results);
+      default:
+        return administer(name, c);
+    }
+  }
+
+  // ---- Tables ---------------------------------------------------------------------------------------------------------
+
+  private CompletableFuture<JsonElement> administer(TableName name, JsonObject c) {
+    AsyncAdmin admin = connection.getAdmin();
+    switch (c.get("op").getAsString()) {
+      case "create":
+        return admin.createTable(descriptor(name, c)).thenApply(DiffClient::done);
+      case "drop":
+        return admin.disableTable(name).thenCompose(v -> admin.deleteTable(name)).thenApply(DiffClient::done);
+      case "flush":
+        return admin.flush(name).thenApply(DiffClient::done);
+      case "compact":
+        return compact(admin, name, () -> admin.compact(name));
+      case "major":
+        return compact(admin, name, () -> admin.majorCompact(name));
+      case "settle":
+        return admin.compactionSwitch(false, Collections.emptyList()).thenApply(DiffClient::done);
+      default:
+        throw new IllegalArgumentException("unknown command " + c);
+    }
+  }
+
+  private static org.apache.hadoop.hbase.client.TableDescriptor descriptor(TableName name, JsonObject c) {
+    TableDescriptorBuilder table = TableDescriptorBuilder.newBuilder(name);
+    for (JsonElement e : c.getAsJsonArray("families")) {
+      JsonObject family = e.getAsJsonObject();
+      ColumnFamilyDescriptorBuilder builder =
+        ColumnFamilyDescriptorBuilder.newBuilder(Bytes.toBytes(family.get("name").getAsString()));
+      for (Map.Entry<String, JsonElement> a : family.entrySet()) {
+        if (a.getKey().equals("CONFIGURATION")) {
+          for (Map.Entry<String, JsonElement> s : a.getValue().getAsJsonObject().entrySet()) {
+            builder.setConfiguration(s.getKey(), s.getValue().getAsString());
+          }
+        } else if (!a.getKey().equals("name")) {
+          builder.setValue(a.getKey(), a.getValue().getAsString());
+        }
+      }
+      table.setColumnFamily(builder.build());
+    }
+    return table.build();
+  }
+
+  /** Compactions are off but for the one asked for: HBase starts none by itself. */
+  private static CompletableFuture<JsonElement> compact(AsyncAdmin admin, TableName name,
+    Supplier<CompletableFuture<Void>> start) {
+    return admin.compactionSwitch(true, Collections.emptyList()).thenCompose(v -> start.get())
+      .thenCompose(v -> settle(admin, name))
+      .thenCompose(v -> admin.compactionSwitch(false, Collections.emptyList())).thenApply(DiffClient::done);
+  }
+
+  private static CompletableFuture<Void> settle(AsyncAdmin admin, TableName name) {
+    return admin.getCompactionState(name).thenCompose(state -> {
+      if (state == CompactionState.NONE) {
+        return CompletableFuture.completedFuture(null);
+      }
+      Executor later = CompletableFuture.delayedExecutor(15, TimeUnit.MILLISECONDS);
+      return CompletableFuture.supplyAsync(() -> settle(admin, name), later).thenCompose(f -> f);
+    });
+  }
+
+  // ---- Mutations ------------------------------------------------------------------------------------------------------
+
+  private static byte[] bytes(JsonElement e) {
+    return e.getAsString().getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  private static byte[] row(JsonObject c) {
+    return bytes(c.get("row"));
+  }
+
+  private static long ts(JsonObject c) {
+    return c.has("ts") ? c.get("ts").getAsLong() : HConstants.LATEST_TIMESTAMP;
+  }
+
+  /** Of [family, qualifier, …]. */
+  private static byte[] part(JsonElement e, int i) {
+    return bytes(e.getAsJsonArray().get(i));
+  }
+
+  private static Mutation mutation(JsonObject c) throws IOException {
+    switch (c.get("op").getAsString()) {
+      case "put":
+        return put(c);
+      case "delete":
+        return delete(c);
+      case "increment":
+        return increment(c);
+      default:
+        return append(c);
+    }
+  }
+
+  private static Put put(JsonObject c) {
+    Put put = new Put(row(c));
+    for (JsonElement e : c.getAsJsonArray("cells")) {
+      JsonObject cell = e.getAsJsonObject();
+      put.addColumn(bytes(cell.get("f")), bytes(cell.get("q")), ts(cell), bytes(cell.get("v")));
+    }
+    if (c.has("ttl")) {
+      put.setTTL(c.get("ttl").getAsLong());
+    }
+    return put;
+  }
+
+  private static JsonArray list(JsonObject c, String name) {
+    return c.has(name) ? c.getAsJsonArray(name) : new JsonArray();
+  }
+
+  private static Delete delete(JsonObject c) {
+    long ts = ts(c);
+    Delete delete = new Delete(row(c), ts);
+    for (JsonElement e : list(c, "families")) {
+      delete.addFamily(bytes(e), ts);
+    }
+    for (JsonElement e : list(c, "familyVersions")) {
+      delete.addFamilyVersion(bytes(e), ts);
+    }
+    for (JsonElement e : list(c, "columns")) {
+      delete.addColumns(part(e, 0), part(e, 1), ts);
+    }
+    for (JsonElement e : list(c, "versions")) {
+      delete.addColumn(part(e, 0), part(e, 1), ts);
+    }
+    return delete;
+  }
+
+  private static Increment increment(JsonObject c) throws IOException {
+    Increment increment = new Increment(row(c));
+    for (JsonElement e : c.getAsJsonArray("amounts")) {
+      long amount = e.getAsJsonArray().get(2).getAsLong();
+      increment.addColumn(part(e, 0), part(e, 1), amount);
+    }
+    if (c.has("timeRange")) {
+      TimeRange range = range(c.get("timeRange"));
+      increment.setTimeRange(range.getMin(), range.getMax());
+    }
+    if (c.has("ttl")) {
+      increment.setTTL(c.get("ttl").getAsLong());
+    }
+    increment.setReturnResults(!c.has("quiet"));
+    return increment;
+  }
+
+  private static Append append(JsonObject c) throws IOException {
+    Append append = new Append(row(c));
+    for (JsonElement e : c.getAsJsonArray("values")) {
+      append.addColumn(part(e, 0), part(e, 1), part(e, 2));
+    }
+    if (c.has("timeRange")) {
+      TimeRange range = range(c.get("timeRange"));
+      append.setTimeRange(range.getMin(), range.getMax());
+    }
+    if (c.has("ttl")) {
+      append.setTTL(c.get("ttl").getAsLong());
+    }
+    append.setReturnResults(!c.has("quiet"));
+    return append;
+  }
+
+  private static RowMutations rowMutations(JsonObject c) throws IOException {
+    List<Mutation> mutations = new ArrayList<>();
+    for (JsonElement e : c.getAsJsonArray("mutations")) {
+      mutations.add(mutation(e.getAsJsonObject()));
+    }
+    return RowMutations.of(mutations);
+  }
+
+  private static CheckAndMutate check(JsonObject c) throws IOException {
+    JsonObject condition = c.getAsJsonObject("condition");
+    JsonElement column = condition.get("column");
+    JsonElement value = condition.get("value");
+    CheckAndMutate.Builder builder = CheckAndMutate.newBuilder(row(c)).ifMatches(part(column, 0), part(column, 1),
+      CompareOperator.valueOf(condition.get("operator").getAsString()), value.isJsonNull() ? null : bytes(value));
+    if (condition.has("timeRange")) {
+      builder.timeRange(range(condition.get("timeRange")));
+    }
+    JsonArray mutations = c.getAsJsonArray("mutations");
+    if (mutations.size() > 1) {
+      return builder.build(rowMutations(c));
+    }
+    Mutation only = mutation(mutations.get(0).getAsJsonObject());
+    if (only instanceof Put) {
+      return builder.build((Put) only);
+    }
+    if (only instanceof Delete) {
+      return builder.build((Delete) only);
+    }
+    return only instanceof Increment ? builder.build((Increment) only) : builder.build((Append) only);
+  }
+
+  // ---- Reads ----------------------------------------------------------------------------------------------------------
+
+  private static TimeRange range(JsonElement e) {
+    return TimeRange.between(e.getAsJsonArray().get(0).getAsLong(), e.getAsJsonArray().get(1).getAsLong());
+  }
+
+  private static Get get(JsonObject c) throws IOException {
+    Get get = new Get(row(c));
+    list(c, "columns").forEach(e -> get.addColumn(part(e, 0), part(e, 1)));
+    list(c, "families").forEach(e -> get.addFamily(bytes(e)));
+    if (c.has("versions")) {
+      get.readVersions(c.get("versions").getAsInt());
+    }
+    if (c.has("timeRange")) {
+      TimeRange range = range(c.get("timeRange"));
+      get.setTimeRange(range.getMin(), range.getMax());
+    }
+    for (JsonElement e : list(c, "familyTimeRanges")) {
+      TimeRange range = range(e.getAsJsonArray().get(1));
+      get.setColumnFamilyTimeRange(part(e, 0), range.getMin(), range.getMax());
+    }
+    if (c.has("storeLimit")) {
+      get.setMaxResultsPerColumnFamily(c.get("storeLimit").getAsInt());
+    }
+    if (c.has("storeOffset")) {
+      get.setRowOffsetPerColumnFamily(c.get("storeOffset").getAsInt());
+    }
+    return get;
+  }
+
+  private static Scan scan(JsonObject c) throws IOException {
+    Scan scan = new Scan();
+    scan.withStartRow(bytes(c.get("start")), c.get("startInclusive").getAsBoolean());
+    scan.withStopRow(bytes(c.get("stop")), c.get("stopInclusive").getAsBoolean());
+    list(c, "columns").forEach(e -> scan.addColumn(part(e, 0), part(e, 1)));
+    list(c, "families").forEach(e -> scan.addFamily(bytes(e)));
+    if (c.has("versions")) {
+      scan.readVersions(c.get("versions").getAsInt());
+    }
+    if (c.has("timeRange")) {
+      TimeRange range = range(c.get("timeRange"));
+      scan.setTimeRange(range.getMin(), range.getMax());
+    }
+    for (JsonElement e : list(c, "familyTimeRanges")) {
+      TimeRange range = range(e.getAsJsonArray().get(1));
+      scan.setColumnFamilyTimeRange(part(e, 0), range.getMin(), range.getMax());
+    }
+    if (c.has("storeLimit")) {
+      scan.setMaxResultsPerColumnFamily(c.get("storeLimit").getAsInt());
+    }
+    if (c.has("storeOffset")) {
+      scan.setRowOffsetPerColumnFamily(c.get("storeOffset").getAsInt());
+    }
+    scan.setReversed(c.has("reversed"));
+    scan.setRaw(c.has("raw"));
+    if (c.has("limit")) {
+      scan.setLimit(c.get("limit").getAsInt());
+    }
+    if (c.has("batch")) {
+      scan.setBatch(c.get("batch").getAsInt());
+    }
+    if (c.has("caching")) {
+      scan.setCaching(c.get("caching").getAsInt());
+    }
+    if (c.has("maxResultSizeBytes")) {
+      scan.setMaxResultSize(c.get("maxResultSizeBytes").getAsLong());
+    }
+    if (c.has("uncommitted")) {
+      scan.setIsolationLevel(IsolationLevel.READ_UNCOMMITTED);
+    }
+    return scan;
+  }
+
+  // ---- Answers --------------------------------------------------------------------------------------------------------
+
+  private static JsonElement done(Object ignored) {
+    return new JsonPrimitive("ok");
+  }
+
+  private static JsonPrimitive text(byte[] bytes) {
+    return new JsonPrimitive(new String(bytes, StandardCharsets.ISO_8859_1));
+  }
+
+  /** [[row, family, qualifier, timestamp, type, value], …], or null for no cells. */
+  private static JsonElement cells(Result result) {
+    if (result == null || result.isEmpty()) {
+      return JsonNull.INSTANCE;
+    }
+    JsonArray cells = new JsonArray();
+    for (Cell cell : result.rawCells()) {
+      JsonArray one = new JsonArray();
+      one.add(text(CellUtil.cloneRow(cell)));
+      one.add(text(CellUtil.cloneFamily(cell)));
+      one.add(text(CellUtil.cloneQualifier(cell)));
+      one.add(cell.getTimestamp());
+      one.add(cell.getType().name());
+      one.add(text(CellUtil.cloneValue(cell)));
+      cells.add(one);
+    }
+    return cells;
+  }
+
+  private static JsonElement results(List<Result> results) {
+    JsonArray all = new JsonArray();
+    results.forEach(result -> all.add(cells(result)));
+    return all;
+  }
+
+  private static JsonElement checked(CheckAndMutateResult result) {
+    JsonObject answer = new JsonObject();
+    answer.addProperty("processed", result.isSuccess());
+    answer.add("result", cells(result.getResult()));
+    return answer;
+  }
+}

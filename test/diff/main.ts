@@ -1,0 +1,187 @@
+/** npm run test:diff: random rounds on Apache HBase and on Cellar (README.md). */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { seeded } from '../../src/io/index.ts';
+import { caseText, kept } from './case_file.ts';
+import type { CaseFile } from './case_file.ts';
+import { CellarSide } from './cellar.ts';
+import { isEvent } from './commands.ts';
+import type { Answer, Step } from './commands.ts';
+import { Coverage } from './coverage.ts';
+import { Generator } from './generate.ts';
+import type { HBaseSide } from './hbase.ts';
+import { runRound, stepsUpTo } from './round.ts';
+import type { Difference, Observer, Outcome, Round } from './round.ts';
+import { Shrinker } from './shrink.ts';
+import type { Proof } from './shrink.ts';
+
+export interface Options {
+  readonly seed: number;
+  readonly minutes: number;
+  readonly casesARound: number;
+  /** Differences to make small and save, at most. */
+  readonly savedMax: number;
+  /** Differences of a seed to print as they are, at most. */
+  readonly shown: number;
+  /** Write the first cases of the first round with HBase's answers, this many. */
+  readonly samples: number;
+  readonly folder: string;
+}
+
+export function parseOptions(
+  args: readonly string[],
+  folder: string,
+): Options & {
+  hbase: string | undefined;
+  suite: string | undefined;
+} {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      seed: { type: 'string', default: '1' },
+      minutes: { type: 'string', default: '1' },
+      cases: { type: 'string', default: '150' },
+      save: { type: 'string', default: '3' },
+      show: { type: 'string', default: '0' },
+      samples: { type: 'string', default: '0' },
+      hbase: { type: 'string' },
+      suite: { type: 'string' },
+      folder: { type: 'string', default: folder },
+    },
+  });
+  return {
+    seed: Number(values.seed),
+    minutes: Number(values.minutes),
+    casesARound: Number(values.cases),
+    savedMax: Number(values.save),
+    shown: Number(values.show),
+    samples: Number(values.samples),
+    folder: values.folder,
+    hbase: values.hbase ?? process.env['DIFF_HBASE'],
+    suite: values.suite ?? process.env['HBASE_SUITE'],
+  };
+}
+
+export class DiffRun {
+  readonly #hbase: HBaseSide;
+  readonly #options: Options;
+  readonly #print: (line: string) => void;
+  readonly #coverage = new Coverage();
+  readonly #drops: Promise<void>[] = [];
+  #tables = 0;
+  #differences = 0;
+  #saved = 0;
+
+  constructor(hbase: HBaseSide, options: Options, print: (line: string) => void) {
+    this.#hbase = hbase;
+    this.#options = options;
+    this.#print = print;
+  }
+
+  /** The exit status: 0 without differences. */
+  async run(): Promise<number> {
+    const { seed, minutes, casesARound } = this.#options;
+    await this.#hbase.settle();
+    const startMs = Date.now();
+    const endMs = startMs + minutes * 60_000;
+    let number = seed;
+    do {
+      await this.#seed(number, new Generator(seeded(number)).round(casesARound));
+      number++;
+    } while (Date.now() < endMs);
+    const seconds = (Date.now() - startMs) / 1000;
+    const { comparisons } = this.#coverage;
+    this.#print(this.#coverage.toString());
+    this.#print(
+      `seeds ${seed} to ${number - 1}: ${comparisons} comparisons in ${seconds.toFixed(0)} s, ` +
+        `${this.#differences} differences`,
+    );
+    await Promise.all(this.#drops);
+    return this.#differences === 0 ? 0 : 1;
+  }
+
+  async #seed(seed: number, round: Round): Promise<void> {
+    const startMs = Date.now();
+    let comparisons = 0;
+    const { answers, differences } = await this.#round(round, (caseIndex, segment, command) => {
+      comparisons++;
+      const index = round.cases[caseIndex]![segment]!.indexOf(command);
+      this.#coverage.count(round, caseIndex, segment, index);
+    });
+    this.#differences += differences.length;
+    const ms = Date.now() - startMs;
+    this.#print(
+      `seed ${seed}: ${comparisons} comparisons, ${differences.length} differences, ${ms} ms`,
+    );
+    if (seed === this.#options.seed) this.#saveSamples(seed, round, answers);
+    for (const difference of differences.slice(0, this.#options.shown)) {
+      this.#show(seed, round, difference);
+    }
+    const [first] = differences;
+    if (first !== undefined && this.#saved < this.#options.savedMax) {
+      await this.#save(seed, round, first);
+    }
+  }
+
+  async #round(round: Round, observe?: Observer): Promise<Outcome> {
+    const table = `diff_${process.pid}_${++this.#tables}`;
+    const cellar = new CellarSide();
+    const parts = { hbase: this.#hbase, cellar, table };
+    try {
+      return await runRound(observe === undefined ? parts : { ...parts, observe }, round);
+    } finally {
+      await cellar.close();
+      // Meanwhile the next round may begin.
+      this.#drops.push(this.#hbase.drop(table));
+    }
+  }
+
+  async #save(seed: number, round: Round, difference: Difference): Promise<void> {
+    this.#saved++;
+    this.#show(seed, round, difference);
+    const about = `seed ${seed}, case ${difference.caseIndex}`;
+    const start = { families: round.families, steps: stepsUpTo(round, difference) };
+    const proof = await new Shrinker((candidate) => this.#round(candidate)).shrink(start);
+    if (proof === null) {
+      this.#print('  it does not show itself when the case runs alone');
+      return;
+    }
+    const name = `seed-${seed}-case-${difference.caseIndex}.json`;
+    this.#write(name, fileOf(`${about}; ours was ${JSON.stringify(kept(proof.got))}`, proof));
+    this.#print(`  saved as ${name}: ${proof.repro.steps.length} steps`);
+  }
+
+  #show(seed: number, round: Round, difference: Difference): void {
+    const { caseIndex, segment, command, want, got } = difference;
+    const after = round.events[segment - 1] ?? 'nothing';
+    this.#print(
+      `DIFFERENT in seed ${seed}, case ${caseIndex}, after ${after}: ${JSON.stringify(command)}`,
+    );
+    this.#print(`  HBase: ${JSON.stringify(want)}\n  ours:  ${JSON.stringify(got)}`);
+  }
+
+  #saveSamples(seed: number, round: Round, answers: Outcome['answers']): void {
+    for (let i = 0; i < Math.min(this.#options.samples, round.cases.length); i++) {
+      const steps = round.cases[i]!.flatMap((commands, segment): CaseFile['steps'] => [
+        ...(segment === 0 ? [] : [[{ op: round.events[segment - 1]! }] as const]),
+        ...commands.map((command, at) => [command, kept(answers[i]![segment]![at]!)] as const),
+      ]);
+      const about = `A random case (seed ${seed}, case ${i}) with HBase's answers`;
+      this.#write(`sample-${seed}-${i}.json`, { about, families: round.families, steps });
+    }
+  }
+
+  #write(name: string, file: CaseFile): void {
+    mkdirSync(this.#options.folder, { recursive: true });
+    writeFileSync(path.join(this.#options.folder, name), caseText(file));
+  }
+}
+
+function fileOf(about: string, proof: Proof): CaseFile {
+  let at = 0;
+  const steps = proof.repro.steps.map((step: Step): readonly [Step, Answer?] =>
+    isEvent(step) ? [step] : [step, kept(proof.answers[at++]!)],
+  );
+  return { about, families: proof.repro.families, steps };
+}

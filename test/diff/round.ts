@@ -1,0 +1,94 @@
+/** One round: a table, many cases on rows of their own, the same events for all; both sides side by side, every answer compared. */
+import { prefixOf, sameAnswer, toActual, toCanonical } from './commands.ts';
+import type { Answer, Command, Family, Place, Side, Step, TableEvent } from './commands.ts';
+import { isEvent } from './commands.ts';
+
+/** The commands before the first event, between events, after the last: one more than events. */
+export type Case = readonly (readonly Command[])[];
+
+export interface Round {
+  readonly families: readonly Family[];
+  readonly events: readonly TableEvent[];
+  readonly cases: readonly Case[];
+}
+
+export interface Difference {
+  readonly caseIndex: number;
+  /** Events that happened before. */
+  readonly segment: number;
+  readonly index: number;
+  readonly command: Command;
+  readonly want: Answer;
+  readonly got: Answer;
+}
+
+/** What a round found: the other side's answers, as `cases` are nested, and where ours are others. */
+export interface Outcome {
+  readonly answers: readonly (readonly (readonly Answer[])[])[];
+  readonly differences: readonly Difference[];
+}
+
+/** Told of every comparison. */
+export type Observer = (caseIndex: number, segment: number, command: Command) => void;
+
+export async function runRound(
+  parts: { hbase: Side; cellar: Side; table: string; observe?: Observer },
+  round: Round,
+): Promise<Outcome> {
+  const { hbase, cellar, table, observe } = parts;
+  const answers: Answer[][][] = round.cases.map(() => []);
+  const differences: Difference[] = [];
+  await Promise.all([hbase.create(table, round.families), cellar.create(table, round.families)]);
+  const baseMs = Date.now();
+  for (let segment = 0; segment <= round.events.length; segment++) {
+    if (segment > 0) {
+      const event = round.events[segment - 1]!;
+      await Promise.all([hbase.event(table, event), cellar.event(table, event)]);
+    }
+    const places: Place[] = round.cases.map((_, index) => ({ prefix: prefixOf(index), baseMs }));
+    const lanes = round.cases.map((steps, index) =>
+      steps[segment]!.map((command) => toActual(command, places[index]!)),
+    );
+    const [theirs, ours] = await Promise.all([hbase.run(table, lanes), cellar.run(table, lanes)]);
+    for (const [caseIndex, steps] of round.cases.entries()) {
+      const place = places[caseIndex]!;
+      answers[caseIndex]!.push(theirs[caseIndex]!.map((answer) => toCanonical(answer, place)));
+      for (const [index, command] of steps[segment]!.entries()) {
+        const want = answers[caseIndex]![segment]![index]!;
+        const got = toCanonical(ours[caseIndex]![index]!, place);
+        observe?.(caseIndex, segment, command);
+        if (!sameAnswer(want, got)) {
+          differences.push({ caseIndex, segment, index, command, want, got });
+        }
+      }
+    }
+  }
+  return { answers, differences };
+}
+
+/** The steps of a case up to and including one command. */
+export function stepsUpTo(round: Round, difference: Difference): Step[] {
+  const steps: Step[] = [];
+  const commands = round.cases[difference.caseIndex]!;
+  for (let segment = 0; segment <= difference.segment; segment++) {
+    if (segment > 0) steps.push({ op: round.events[segment - 1]! });
+    const isLast = segment === difference.segment;
+    steps.push(...commands[segment]!.slice(0, isLast ? difference.index + 1 : undefined));
+  }
+  return steps;
+}
+
+/** A case and its events, from a list of steps. */
+export function splitSteps(steps: readonly Step[]): { case: Case; events: TableEvent[] } {
+  const segments: Command[][] = [[]];
+  const events: TableEvent[] = [];
+  for (const step of steps) {
+    if (isEvent(step)) {
+      events.push(step.op);
+      segments.push([]);
+    } else {
+      segments.at(-1)!.push(step);
+    }
+  }
+  return { case: segments, events };
+}
