@@ -219,7 +219,14 @@ export class Checker {
 
   #checkFalse(intent: Intent, entries: readonly Entry[]): void {
     const row = rowOf(intent.mutations[0]!);
-    const isFalse = (place: CommitPlace): boolean => !holds(place, row, intent.condition!);
+    const isFalse = (place: CommitPlace): boolean => {
+      try {
+        return !holds(place, row, intent.condition!);
+      } catch (error) {
+        if (error instanceof DataError) return false;
+        throw error;
+      }
+    };
     if (this.#sometimes(intent, entries, isFalse)) return;
     throw new SimFailure(intent.step, `${intent.kind} on ${row} answered false, and was never`);
   }
@@ -257,6 +264,7 @@ export class Checker {
     const answered = intent.answered!;
     const table = this.#tableAt(intent.table, intent.called.applied);
     if (table === null) return isOverlapped(intent);
+    this.#checkWaited(intent, entries, table);
     for (const tso of momentsBetween(entries, intent.called.applied, answered.readPoint)) {
       for (const nowMs of times(physicalMs(tso), intent)) {
         const version = table.versions.findLast((one) => one.tso <= tso);
@@ -265,6 +273,24 @@ export class Checker {
       }
     }
     return false;
+  }
+
+  /** An answer that wrote nothing waits, too, until what the row held at the call may be seen by everybody. */
+  #checkWaited(intent: Intent, entries: readonly Entry[], table: ModelTable): void {
+    const row = rowOf(intent.mutations[0]!);
+    const held = entries.findLast(
+      (entry) =>
+        entry.kind === 'commit' &&
+        entry.tso <= intent.called.applied &&
+        entry.tableId === table.id &&
+        entry.cells.some((cell) => cell.row === row),
+    );
+    const { readPoint } = intent.answered!;
+    if (held === undefined || held.tso <= readPoint) return;
+    throw new SimFailure(
+      intent.step,
+      `${intent.kind} answered at read point ${readPoint}, before ${held.tso}, which it read`,
+    );
   }
 
   #tableAt(name: string, tso: bigint): ModelTable | null {

@@ -78,6 +78,11 @@ export class LifeCore {
     return this.parts.server;
   }
 
+  /** The clock showed this time. */
+  sawClock(nowMs: number): void {
+    this.clockMax = Math.max(this.clockMax, nowMs);
+  }
+
   get clockMaxMs(): number {
     return this.clockMax;
   }

@@ -37,10 +37,10 @@ export const MUTANTS = [
     to: 'return size;',
   },
   {
-    name: 'the end of the log is not cut',
+    name: 'recovery trusts the page cache',
     file: 'src/wal/recover.ts',
-    from: 'if (isLast && info.sizeBytes > end) {',
-    to: 'if (isLast && info.sizeBytes < end) {',
+    from: 'if (from < end && info.number >= this.#syncedSegment) {',
+    to: 'if (from > end) {',
   },
   {
     name: "the log's folder is not synced at open",
@@ -109,10 +109,10 @@ export const MUTANTS = [
     to: '',
   },
   {
-    name: 'rows are not kept to one writer',
-    file: 'src/region/row_locks.ts',
-    from: 'return this.#held.size === 0 || !this.#held.has(keyOf(row));',
-    to: 'return true;',
+    name: 'an increment forgets the timestamp it read',
+    file: 'src/engine/row_operations.ts',
+    from: 'else context.encoder.floor(old.tsHigh, old.tsLow);',
+    to: 'else context.encoder.floor(0, 0);',
   },
   {
     name: 'an answer does not wait for what it read',

@@ -177,7 +177,7 @@ export class Workload {
     };
     const stamped = ts === undefined ? {} : { ts };
     const spec = ((): DeleteSpec => {
-      switch (this.#random.int(6)) {
+      switch (this.#random.int(7)) {
         case 0:
           return stamped;
         case 1:
@@ -185,6 +185,8 @@ export class Workload {
         case 2:
           return { familyVersions: [this.#family()], ts: ts ?? 3 };
         case 3:
+          return { families: [this.#family()], columns: [this.#column(0.2)], ...stamped };
+        case 4:
           return fixed
             ? { versions: [this.#column(0.2)], ts: ts ?? 5 }
             : { versions: [this.#column(0.2)], ...stamped };
@@ -358,7 +360,7 @@ export class Workload {
       ...(this.chance(0.2) ? { TTL: this.pick([1, 20, 50_000]) } : {}),
       ...(this.chance(0.15) ? { MIN_VERSIONS: 1 } : {}),
       ...(this.chance(0.2) ? { KEEP_DELETED_CELLS: this.pick(['TRUE', 'TTL', 'FALSE']) } : {}),
-      ...(this.chance(0.25) ? { NEW_VERSION_BEHAVIOR: true } : {}),
+      ...(this.chance(0.3) ? { NEW_VERSION_BEHAVIOR: true } : {}),
       ...(this.chance(0.1) ? { DURABILITY: this.pick(['ASYNC_WAL', 'SYNC_WAL', 'SKIP_WAL']) } : {}),
     };
   }
