@@ -93,6 +93,7 @@ export class Background {
       logger,
       nowMs,
       bytesMax: settings.historyBytesMax,
+      filesMax: settings.historyFilesMax,
       exclusively: (change) => schema.inOrder(change),
     });
     queue.onPressure = () => this.#relieve();

@@ -30,10 +30,8 @@ import type { FilePlace, StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
 
 const PASS_EVERY_MS = 60_000;
-/** A store with more history files than this has them merged … */
-const FILES_MAX = 8;
-/** … and with more than this whatever their sizes. */
-const FILES_FORCED = 16;
+/** With so many times as many files as a store may have, they are merged whatever their sizes. */
+const FORCED_FACTOR = 2;
 const MEBIBYTE = 1024 * 1024;
 /** Sizes near each other are merged, so that a cell is rewritten a few times only; large files stay as they are. */
 const MERGE_RULES: CompactionRules = {
@@ -58,6 +56,8 @@ export interface HistoryParts {
   readonly nowMs: () => number;
   /** Bytes of history a table may have; null: the default. */
   readonly bytesMax: number | null;
+  /** History files a store may have before they are merged. */
+  readonly filesMax: number;
   /** Runs a change of table records with no change of schema beside it. */
   readonly exclusively: (change: () => Promise<void>) => Promise<void>;
 }
@@ -94,7 +94,8 @@ export class History {
 
   /** A store has new history: a pass now, if it has collected many files. */
   consider(region: Region): void {
-    if (region.stores.some(({ history }) => history.length > FILES_MAX)) this.request();
+    const { filesMax } = this.#parts;
+    if (region.stores.some(({ history }) => history.length > filesMax)) this.request();
   }
 
   /** A pass in the background, unless one is running; a failure is logged, the next pass tries again. */
@@ -237,9 +238,10 @@ export class History {
   }
 
   async #mergeTable(table: TableState): Promise<void> {
+    const { filesMax } = this.#parts;
     for (const region of table.regions) {
       for (const store of [...region.stores, ...region.formerStores]) {
-        while (!this.#isStopped && store.history.length > FILES_MAX) {
+        while (!this.#isStopped && store.history.length > filesMax) {
           if (!(await this.#mergeStore({ table, region, store }))) break;
         }
       }
@@ -248,9 +250,9 @@ export class History {
 
   /** Merges some history files of a store; false if none go together. */
   async #mergeStore(place: FilePlace): Promise<boolean> {
-    const { env, files, past, nowMs } = this.#parts;
+    const { env, files, past, nowMs, filesMax } = this.#parts;
     const { store } = place;
-    const chosen = chooseMerge(store);
+    const chosen = chooseMerge(store, FORCED_FACTOR * filesMax);
     if (chosen === null) return false;
     const { path } = await files.place(place);
     const outputPath = `${path}.history`;
@@ -375,10 +377,10 @@ function placedHistory(table: TableState): Placed[] {
 }
 
 /** Files that are small in proportion to the newer ones; null if there are none. */
-function chooseMerge(store: Store): readonly HistoryFile[] | null {
+function chooseMerge(store: Store, forcedCount: number): readonly HistoryFile[] | null {
   const oldestFirst = [...store.history].sort((a, b) => compare(dropOf(a), dropOf(b)));
   const sizes = oldestFirst.map(({ file }) => file.info);
-  const isForced = oldestFirst.length > FILES_FORCED;
+  const isForced = oldestFirst.length > forcedCount;
   const chosen = selectCompaction(sizes, MERGE_RULES, isForced);
   return chosen === null ? null : oldestFirst.slice(chosen.from, chosen.to).toReversed();
 }

@@ -1,8 +1,14 @@
 /** Options of `open`, checked and with their defaults. */
 import type { Logger } from './logger.ts';
 import type { Env } from '../io/index.ts';
-import { IllegalArgumentException, checkOptionNames } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  checkOptionNames,
+  requireObject,
+  shown,
+} from '../model/index.ts';
 import type { Durability } from '../model/index.ts';
+import { checkKnobs } from '../tso/index.ts';
 import type { TsoKnobs } from '../tso/index.ts';
 
 export interface OpenOptions {
@@ -24,6 +30,8 @@ export interface OpenOptions {
   readonly historyRetentionMs?: number;
   /** Bytes of history files a table may have; the oldest go first. Default: 256 MiB or a tenth of the table, the larger. */
   readonly historyBytesMax?: number;
+  /** History files of one store beyond which small ones are merged. At least 2, default 8. */
+  readonly historyFilesMax?: number;
   /** How long a write waits for memory before RegionTooBusyException. Default 5000. */
   readonly busyTimeoutMs?: number;
   /** Size of a log segment, allocated ahead. Default 16 MiB. */
@@ -56,6 +64,7 @@ const OPTION_NAMES: ReadonlySet<string> = new Set([
   'autoCompact',
   'historyRetentionMs',
   'historyBytesMax',
+  'historyFilesMax',
   'busyTimeoutMs',
   'logSegmentBytes',
   'asyncSyncMs',
@@ -89,6 +98,7 @@ export interface Settings {
   readonly historyRetentionMs: number;
   /** Null: in proportion to the table. */
   readonly historyBytesMax: number | null;
+  readonly historyFilesMax: number;
   readonly busyTimeoutMs: number;
   readonly logSegmentBytes: number;
   readonly asyncSyncMs: number;
@@ -121,8 +131,9 @@ export function settingsOf(options: OpenOptions): Settings {
       0,
       0,
     ),
-    autoCompact: options.autoCompact ?? true,
+    autoCompact: flagOf('autoCompact', options.autoCompact, true),
     historyRetentionMs: countOf('historyRetentionMs', options.historyRetentionMs, HOUR_MS, 0),
+    historyFilesMax: countOf('historyFilesMax', options.historyFilesMax, 8, 2),
     historyBytesMax:
       options.historyBytesMax === undefined
         ? null
@@ -130,12 +141,34 @@ export function settingsOf(options: OpenOptions): Settings {
     busyTimeoutMs: countOf('busyTimeoutMs', options.busyTimeoutMs, 5000, 0),
     logSegmentBytes: countOf('logSegmentBytes', options.logSegmentBytes, 16 * MEBIBYTE, 64 * 1024),
     asyncSyncMs: countOf('asyncSyncMs', options.asyncSyncMs, 200, 1),
-    blockingSync: options.blockingSync ?? true,
-    salvage: options.salvage ?? false,
-    mustExist: options.mustExist ?? false,
-    oracle: options.oracle ?? {},
-    address: options.address ?? null,
+    blockingSync: flagOf('blockingSync', options.blockingSync, true),
+    salvage: flagOf('salvage', options.salvage, false),
+    mustExist: flagOf('mustExist', options.mustExist, false),
+    oracle: knobsOf(options.oracle),
+    address: addressOf(options.address),
   };
+}
+
+function flagOf(name: string, value: boolean | undefined, otherwise: boolean): boolean {
+  if (value === undefined) return otherwise;
+  if (typeof value !== 'boolean') {
+    throw new IllegalArgumentException(`${name} must be true or false, not ${shown(value)}`);
+  }
+  return value;
+}
+
+function knobsOf(knobs: Partial<TsoKnobs> | undefined): Partial<TsoKnobs> {
+  if (knobs === undefined) return {};
+  requireObject(knobs, 'oracle');
+  checkKnobs(knobs);
+  return knobs;
+}
+
+function addressOf(address: string | undefined): string | null {
+  if (address !== undefined && typeof address !== 'string') {
+    throw new IllegalArgumentException(`address must be a string, not ${shown(address)}`);
+  }
+  return address ?? null;
 }
 
 const bytesOf = (name: string, value: number | undefined, otherwise: number): number =>
@@ -150,7 +183,7 @@ function countOf(
   if (value === undefined) return otherwise;
   if (!Number.isSafeInteger(value) || value < least) {
     throw new IllegalArgumentException(
-      `${name} must be an integer of at least ${least}, not ${value}`,
+      `${name} must be an integer of at least ${least}, not ${shown(value)}`,
     );
   }
   return value;
