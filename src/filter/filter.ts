@@ -1,68 +1,70 @@
-/**
- * What the region scanner asks of a filter: HBase's life cycle (org.apache.hadoop.hbase.filter.Filter) on cells as bytes.
- *
- * For each row: `filterAllRemaining` (true ends the scan) · `reset` · `filterRowKey` (true skips the row unread) ·
- * `filterCell` for each cell that passed delete, TTL, time range, column and family-version checks, then
- * `transformCell` for those kept · after the row, if `hasFilterRow`: `filterRowCells`, then `filterRow` (true drops the row).
- * One instance serves one scanner: its state lives as long as that scanner of that region.
- */
+/** The life cycle of a filter, from `model`, and what every filter here shares. */
 import type { CellView, SeekKey } from '../cell/index.ts';
+import { FILTER_INCLUDE, FILTER_INCLUDE_AND_SEEK_NEXT_ROW } from '../model/index.ts';
+import type { CellFilter, FilterCode, RowCells } from '../model/index.ts';
 
-/** What `filterCell` decides. HBase: Filter.ReturnCode. */
-export const FILTER_INCLUDE = 0;
-/** Keep the cell, go to the next column. */
-export const FILTER_INCLUDE_AND_NEXT_COL = 1;
-/** Keep the cell, leave this row of this family. */
-export const FILTER_INCLUDE_AND_SEEK_NEXT_ROW = 2;
-/** Drop this cell. */
-export const FILTER_SKIP = 3;
-/** Drop this cell and the other versions of its column. */
-export const FILTER_NEXT_COL = 4;
-/** Drop the rest of the row of this family; the next family asks again. */
-export const FILTER_NEXT_ROW = 5;
-/** Drop this cell and jump to `nextCellHint`. */
-export const FILTER_SEEK_NEXT_USING_HINT = 6;
+export {
+  FILTER_INCLUDE,
+  FILTER_INCLUDE_AND_NEXT_COL,
+  FILTER_INCLUDE_AND_SEEK_NEXT_ROW,
+  FILTER_NEXT_COL,
+  FILTER_NEXT_ROW,
+  FILTER_SEEK_NEXT_USING_HINT,
+  FILTER_SKIP,
+} from '../model/index.ts';
+export type {
+  CellFilter,
+  FilterCode,
+  FilterContext,
+  FilterMaker,
+  RowCells,
+} from '../model/index.ts';
 
-export type FilterCode =
-  | typeof FILTER_INCLUDE
-  | typeof FILTER_INCLUDE_AND_NEXT_COL
-  | typeof FILTER_INCLUDE_AND_SEEK_NEXT_ROW
-  | typeof FILTER_SKIP
-  | typeof FILTER_NEXT_COL
-  | typeof FILTER_NEXT_ROW
-  | typeof FILTER_SEEK_NEXT_USING_HINT;
-
-/** The kept cells of one row, for `filterRowCells`. */
-export interface RowCells {
-  readonly count: number;
-  /** The kept cell at `index` (0 … count-1), as a view that the next call changes. */
-  cellAt(index: number): CellView;
-  /** Takes the cell at `index` out; those behind it move up. */
-  remove(index: number): void;
+/** Whether the code keeps the cell. */
+export function isIncluded(code: FilterCode): boolean {
+  return code <= FILTER_INCLUDE_AND_SEEK_NEXT_ROW;
 }
 
-/**
- * Views and their bytes belong to the scanner and change with its next move: a filter that keeps bytes copies them.
- */
-export interface CellFilter {
-  /** Called before each row. */
-  reset(): void;
-  /** True: nothing more of this region is wanted. */
-  filterAllRemaining(): boolean;
-  /** True: skip the whole row. `firstCell` is the first cell of the row in key order, perhaps a marker. */
-  filterRowKey(firstCell: CellView): boolean;
-  filterCell(cell: CellView): FilterCode;
-  /** The kept cell as it goes into the result: the same view, or one of the filter's own. */
-  transformCell(cell: CellView): CellView;
-  /**
-   * Where to go after FILTER_SEEK_NEXT_USING_HINT; null: to the next cell. A key in another row is the next wanted row
-   * in the scan's direction; an absent qualifier stands for the start of that row.
-   */
-  nextCellHint(cell: CellView): SeekKey | null;
-  /** Whether `filterRowCells` or `filterRow` decide on whole rows: then rows are never cut into parts. */
-  hasFilterRow(): boolean;
-  /** May remove cells of the finished row. */
-  filterRowCells(row: RowCells): void;
-  /** True: drop the row. Called only for rows with kept cells. */
-  filterRow(): boolean;
+/** A filter that passes everything: the start of every other. HBase: FilterBase. */
+export abstract class BaseFilter implements CellFilter {
+  /** A MUST_PASS_ALL list asks such filters for a hint although another filter has dropped the cell. HBase: HintingFilter. */
+  readonly isHinting: boolean = false;
+  /** Set on the filter that the scanner holds. */
+  takeWork?(): number;
+
+  reset(): void {
+    // Without state of a row there is nothing to do.
+  }
+
+  filterAllRemaining(): boolean {
+    return false;
+  }
+
+  filterRowKey(_firstCell: CellView): boolean {
+    return this.filterAllRemaining();
+  }
+
+  filterCell(_cell: CellView): FilterCode {
+    return FILTER_INCLUDE;
+  }
+
+  transformCell(cell: CellView): CellView {
+    return cell;
+  }
+
+  nextCellHint(_cell: CellView): SeekKey | null {
+    return null;
+  }
+
+  hasFilterRow(): boolean {
+    return false;
+  }
+
+  filterRowCells(_row: RowCells): void {
+    // Keeps them all.
+  }
+
+  filterRow(): boolean {
+    return false;
+  }
 }

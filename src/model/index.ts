@@ -1,4 +1,6 @@
 export * from './errors.ts';
+export * from './cell_filter.ts';
+export * from './filter_spec.ts';
 export * from './requests.ts';
 export * from './schema.ts';
 export * from './result.ts';

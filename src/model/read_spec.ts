@@ -5,6 +5,7 @@
 import { LATEST, ROW_LENGTH_MAX, afterPrefix, compareBytes, equalBytes } from '../cell/index.ts';
 import { DoNotRetryIOException, IllegalArgumentException } from './errors.ts';
 import { checkFamilyName } from './names.ts';
+import type { FilterInput } from './filter_spec.ts';
 import type { AsOf, Bytes, Column, ReadOptions, ScanOptions, TimeRange } from './requests.ts';
 import { checkOptionNames, shown, toArgumentBytes, toTimestamp } from './values.ts';
 
@@ -41,6 +42,8 @@ export interface ReadSpec {
   /** Commits at or below this TSO; null: the read point. */
   readonly asOf: bigint | null;
   readonly cacheBlocks: boolean;
+  /** As given; null for none. The filter layer reads it. */
+  readonly filter: FilterInput | null;
 }
 
 export interface ScanSpec extends ReadSpec {
@@ -84,6 +87,7 @@ export const READ_DEFAULT: ReadSpec = {
   readUncommitted: false,
   asOf: null,
   cacheBlocks: true,
+  filter: null,
 };
 
 const READ_NAMES: ReadonlySet<string> = new Set([
@@ -98,6 +102,7 @@ const READ_NAMES: ReadonlySet<string> = new Set([
   'isolation',
   'asOf',
   'cacheBlocks',
+  'filter',
 ]);
 
 const SCAN_NAMES: ReadonlySet<string> = new Set([
@@ -201,6 +206,7 @@ function readSpec(options: ReadOptions): ReadSpec {
     readUncommitted: isUncommitted(options.isolation),
     asOf: toAsOf(options.asOf),
     cacheBlocks: flag(options.cacheBlocks, 'cacheBlocks', true),
+    filter: filterOf(options.filter),
   };
 }
 
@@ -359,6 +365,18 @@ function isUncommitted(isolation: ReadOptions['isolation']): boolean {
   if (isolation === 'READ_UNCOMMITTED') return true;
   throw new IllegalArgumentException(
     `isolation must be READ_COMMITTED or READ_UNCOMMITTED, not ${shown(isolation)}`,
+  );
+}
+
+/** Its kind only: what is in it is judged where filters are made. */
+function filterOf(filter: FilterInput | undefined): FilterInput | null {
+  if (filter === undefined) return null;
+  const kind = typeof filter;
+  if (kind === 'string' || kind === 'function' || (kind === 'object' && filter !== null)) {
+    return filter;
+  }
+  throw new IllegalArgumentException(
+    `filter must be a filter, its text or a function that makes one, not ${shown(filter)}`,
   );
 }
 

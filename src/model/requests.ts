@@ -4,11 +4,10 @@
  * `bigint` or a safe integer.
  */
 
-export type Bytes = Uint8Array | string;
-/** A value to store: bytes, a string's UTF-8, or a bigint as 8 bytes big-endian (HBase's `Bytes.toBytes(long)`). */
-export type Value = Uint8Array | string | bigint;
-export type Timestamp = bigint | number;
-export type Column = string | readonly [family: string, qualifier: Bytes];
+import type { FilterInput } from './filter_spec.ts';
+import type { Bytes, Column, CompareOperator, Timestamp, Value } from './primitives.ts';
+
+export type { Bytes, Column, CompareOperator, Timestamp, Value } from './primitives.ts';
 
 export type Durability = 'USE_DEFAULT' | 'SKIP_WAL' | 'ASYNC_WAL' | 'SYNC_WAL' | 'FSYNC_WAL';
 
@@ -78,6 +77,11 @@ export interface ReadOptions {
   readonly ts?: Timestamp;
   /** Replaces `timeRange` for the families it names. */
   readonly familyTimeRanges?: Readonly<Record<string, TimeRange>>;
+  /**
+   * Which rows and cells are returned: a filter built or parsed (HBase's filter language), or one of your own. A filter
+   * object of your own keeps its state from region to region; a function makes a fresh one for each.
+   */
+  readonly filter?: FilterInput;
   /** Cells at most of one row and family, and how many to skip first (HBase: store limit and offset). */
   readonly storeLimit?: number;
   readonly storeOffset?: number;
@@ -132,9 +136,6 @@ export interface IncrementOptions extends MutationOptions {
   /** The newest cell within this range counts as the old value. */
   readonly timeRange?: TimeRange;
 }
-
-export type CompareOperator =
-  'LESS' | 'LESS_OR_EQUAL' | 'EQUAL' | 'NOT_EQUAL' | 'GREATER_OR_EQUAL' | 'GREATER' | 'NO_OP';
 
 /** The newest visible cell of `column` is compared as HBase does: "value OP stored". A null value asks for absent or empty. */
 export interface Condition {

@@ -1,0 +1,10 @@
+/** The values that requests are made of. */
+
+export type Bytes = Uint8Array | string;
+/** A value to store: bytes, a string's UTF-8, or a bigint as 8 bytes big-endian (HBase's `Bytes.toBytes(long)`). */
+export type Value = Uint8Array | string | bigint;
+export type Timestamp = bigint | number;
+export type Column = string | readonly [family: string, qualifier: Bytes];
+
+export type CompareOperator =
+  'LESS' | 'LESS_OR_EQUAL' | 'EQUAL' | 'NOT_EQUAL' | 'GREATER_OR_EQUAL' | 'GREATER' | 'NO_OP';
