@@ -49,7 +49,7 @@ export async function runBatch(
   };
   for (const [index, operation] of operations.entries()) {
     // A get sees what the operations before it wrote.
-    if ('get' in operation) await settle();
+    if (typeof operation === 'object' && operation !== null && 'get' in operation) await settle();
     try {
       const write = parts.asBlind(operation);
       const tso = write === null ? null : parts.writeNow(write, operation);

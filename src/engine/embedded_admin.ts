@@ -1,5 +1,10 @@
 /** The administration of an embedded store. */
-import { IllegalArgumentException, checkOptionNames, parseTableName } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  checkOptionNames,
+  parseTableName,
+  requireObject,
+} from '../model/index.ts';
 import type {
   Admin,
   BulkLoadResult,
@@ -11,6 +16,7 @@ import type {
 import type { RegionServer } from './region_server.ts';
 
 const COMPACT_OPTIONS: ReadonlySet<string> = new Set(['major']);
+const LIST_OPTIONS: ReadonlySet<string> = new Set(['namespace', 'pattern']);
 const BULK_LOAD_OPTIONS: ReadonlySet<string> = new Set(['move']);
 
 export class EmbeddedAdmin implements Admin {
@@ -41,7 +47,8 @@ export class EmbeddedAdmin implements Admin {
     return this.#run(() => this.#server.schema.createTable(spec));
   }
 
-  alterTable(spec: TableSpec): Promise<void> {
+  async alterTable(spec: TableSpec): Promise<void> {
+    requireObject(spec, 'The description of a table');
     return this.#run(() => this.#server.schema.alterTable(spec));
   }
 
@@ -135,6 +142,7 @@ export class EmbeddedAdmin implements Admin {
 
   async listTables(options: { namespace?: string; pattern?: string } = {}): Promise<string[]> {
     this.#server.checkOpen();
+    checkOptionNames(options, LIST_OPTIONS, 'listTables');
     const matches = patternOf(options.pattern);
     const names = [...this.#server.catalog.tables()].map((table) => table.name);
     return names

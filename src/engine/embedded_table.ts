@@ -1,5 +1,10 @@
 /** The table of an embedded store: checks arguments, runs operations, answers when they may be seen. */
-import { IllegalArgumentException, WrongRegionException, toRow } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  WrongRegionException,
+  requireArray,
+  toRow,
+} from '../model/index.ts';
 import type {
   Bytes,
   CheckAndMutateResult,
@@ -32,7 +37,14 @@ import { nonceBytes } from './nonces.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
 import type { RegionServer } from './region_server.ts';
-import { checkCondition, prepareRow, readsRow, rowOf } from './row_operations.ts';
+import {
+  checkCondition,
+  checkMutations,
+  checkOperation,
+  prepareRow,
+  readsRow,
+  rowOf,
+} from './row_operations.ts';
 import type { RowContext } from './row_operations.ts';
 import type { EncodeRow, Prepared, RowOperation, Steps } from './row_writer.ts';
 import { durabilityNumber } from './table_state.ts';
@@ -153,7 +165,7 @@ export class EmbeddedTable implements Table {
 
   async mutateRow(row: Bytes, mutations: readonly Mutation[]): Promise<MutationResult> {
     this.#server.checkOpen();
-    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    checkMutations(mutations);
     return this.#modify(toRow(row), mutations, undefined, 0);
   }
 
@@ -262,7 +274,7 @@ export class EmbeddedTable implements Table {
     this.#server.checkOpen();
     const bytes = toRow(row);
     const mutations = isList(action) ? action : [action];
-    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    checkMutations(mutations);
     const given = nonceOf(mutations);
     const nonce = given === undefined ? null : nonceBytes(given);
     const operation = this.#rowOperation(
@@ -286,7 +298,7 @@ export class EmbeddedTable implements Table {
 
   async mutateRows(mutations: readonly Mutation[]): Promise<bigint> {
     this.#server.checkOpen();
-    if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+    checkMutations(mutations);
     const rows = mutations.map((mutation) => {
       if (readsRow(mutation) || 'increment' in mutation || 'append' in mutation) {
         throw new IllegalArgumentException(
@@ -317,6 +329,7 @@ export class EmbeddedTable implements Table {
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {
     const { reads, rows, readPoint } = this.#server;
     this.#server.checkOpen();
+    requireArray(operations, 'operations');
     const batchMs = reads.clock.followedMs();
     // Only stamps that do not lie in synced records have to be published.
     let weakest: number = FSYNC_WAL;
@@ -341,6 +354,7 @@ export class EmbeddedTable implements Table {
 
   /** A put or a delete that needs no reading and has no nonce. */
   #asBlind(operation: Operation): BlindWrite | null {
+    checkOperation(operation);
     if ('put' in operation && operation.options?.nonce === undefined) {
       const { values, options } = operation;
       const encode: EncodeRow = (mutation, table, bytes) =>
@@ -366,6 +380,7 @@ export class EmbeddedTable implements Table {
     }
     if ('mutateRow' in operation) {
       const row = toRow(operation.mutateRow);
+      checkMutations(operation.mutations);
       return this.#modify(row, operation.mutations, undefined, batchMs);
     }
     const row = rowOf(operation);
@@ -380,16 +395,20 @@ export class EmbeddedTable implements Table {
   }
 
   async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
+    this.#server.checkOpen();
     // With options the read may have to wait before it looks at the row.
     const bytes = options === undefined ? this.#rows.of(row) : toRow(row);
     return this.#server.reads.get(this.name, bytes, options);
   }
 
   getSync(row: Bytes, options?: ReadOptions): Result | null {
+    this.#server.checkOpen();
     return this.#server.reads.getSync(this.name, this.#rows.of(row), options);
   }
 
-  getMany(rows: readonly Bytes[], options?: ReadOptions): Promise<(Result | null)[]> {
+  async getMany(rows: readonly Bytes[], options?: ReadOptions): Promise<(Result | null)[]> {
+    this.#server.checkOpen();
+    requireArray(rows, 'rows');
     return Promise.all(rows.map((row) => this.get(row, options)));
   }
 
@@ -402,6 +421,7 @@ export class EmbeddedTable implements Table {
   }
 
   async count(options?: ScanOptions): Promise<number> {
+    this.#server.checkOpen();
     return this.#server.reads.count(this.name, options);
   }
 }

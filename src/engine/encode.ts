@@ -16,6 +16,9 @@ import {
   DoNotRetryIOException,
   IllegalArgumentException,
   checkOptionNames,
+  requireArray,
+  requireObject,
+  shown,
   toRow,
   toTimestamp,
 } from '../model/index.ts';
@@ -81,7 +84,7 @@ export class CellEncoder {
     cell.family = column.familyBytes;
     cell.qualifier = column.qualifier;
     cell.type = type;
-    cell.valueLength = valueLengthOf(value);
+    cell.valueLength = valueLengthOf(value, column);
     const size =
       20 + cell.row.length + cell.family.length + cell.qualifier.length + cell.valueLength;
     if (size > CELL_SIZE_MAX) {
@@ -96,12 +99,12 @@ export class CellEncoder {
 const describeColumn = (column: ResolvedColumn): string =>
   `${Buffer.from(column.familyBytes).toString('latin1')}:${Buffer.from(column.qualifier).toString('latin1')}`;
 
-function valueLengthOf(value: Value): number {
+function valueLengthOf(value: Value, column: ResolvedColumn): number {
   if (typeof value === 'string') return Buffer.byteLength(value, 'utf8');
   if (value instanceof Uint8Array) return value.length;
   if (typeof value === 'bigint') return 8;
   throw new IllegalArgumentException(
-    `a value is bytes, a string or a bigint, not ${value === null ? 'null' : typeof value}`,
+    `The value of ${describeColumn(column)} must be bytes, a string or a bigint, not ${shown(value)}`,
   );
 }
 
@@ -126,6 +129,7 @@ const MUTATION_OPTIONS = new Set([
   'returnResults',
   'timeRange',
 ]);
+const CELL_MEMBERS = new Set(['family', 'qualifier', 'value', 'ts', 'ttl']);
 const DELETE_MEMBERS = new Set([
   'columns',
   'versions',
@@ -165,11 +169,15 @@ export class RowScratch {
   }
 }
 
+const DELETE_LISTS = ['columns', 'versions', 'families', 'familyVersions'] as const;
+
 /** Milliseconds of a cell's own life; 0 for none. */
 export function toTtlMs(ttl: number | undefined): number {
   if (ttl === undefined) return 0;
   if (!Number.isSafeInteger(ttl) || ttl <= 0) {
-    throw new IllegalArgumentException(`ttl must be a positive number of milliseconds, not ${ttl}`);
+    throw new IllegalArgumentException(
+      `ttl must be a positive number of milliseconds, not ${shown(ttl)}`,
+    );
   }
   return ttl;
 }
@@ -197,11 +205,13 @@ export function encodePut(
   const listed = Array.isArray(values);
   if (listed) {
     for (const cell of values as readonly CellInput[]) {
+      checkOptionNames(cell, CELL_MEMBERS, 'a cell');
       encoder.timestamp(cell.ts === undefined ? ts : toCellTimestamp(cell.ts));
       encoder.ttl(cell.ttl === undefined ? ttlMs : toTtlMs(cell.ttl));
       encoder.add(m, table.column([cell.family, cell.qualifier]), TYPE_PUT, cell.value);
     }
   } else {
+    requireObject(values, 'Values of put');
     const plain = values as Readonly<Record<string, Value>>;
     for (const column in plain) encoder.add(m, table.column(column), TYPE_PUT, plain[column]!);
   }
@@ -221,7 +231,7 @@ export function encodeDelete(
   spec: DeleteSpec | undefined,
   newestOf: (index: number) => bigint | null,
 ): void {
-  if (spec !== undefined) checkOptionNames(spec, DELETE_MEMBERS, 'delete');
+  if (spec !== undefined) checkDeleteSpec(spec);
   const ts = toCellTimestamp(spec?.ts);
   const before = m.count;
   encoder.begin(row, ts, 0);
@@ -246,6 +256,14 @@ export function encodeDelete(
   for (const family of table.families) {
     const column = familyColumn(table, family.settings.name);
     encoder.add(m, column, TYPE_DELETE_FAMILY, EMPTY);
+  }
+}
+
+/** Throws IllegalArgumentException for a delete that names what nobody reads, or a text where a list belongs. */
+export function checkDeleteSpec(spec: DeleteSpec): void {
+  checkOptionNames(spec, DELETE_MEMBERS, 'delete');
+  for (const member of DELETE_LISTS) {
+    if (spec[member] !== undefined) requireArray(spec[member], `${member} of delete`);
   }
 }
 

@@ -5,7 +5,7 @@
 import type { Clock } from '../io/index.ts';
 import { putU64, u64 } from '../cell/index.ts';
 import type { Nonce } from '../model/index.ts';
-import { IllegalArgumentException } from '../model/index.ts';
+import { IllegalArgumentException, requireObject } from '../model/index.ts';
 
 export const NONCE_KEPT_MS: number = 30 * 60 * 1000;
 /** How many entries are looked at for age when one is added: enough to keep up, never a pause. */
@@ -24,6 +24,7 @@ interface Entry {
 
 /** Group and nonce as 16 bytes, as the log keeps them. */
 export function nonceBytes(nonce: Nonce): Uint8Array {
+  requireObject(nonce, 'nonce');
   const { group, nonce: number } = nonce;
   for (const part of [group, number]) {
     if (typeof part !== 'bigint' || BigInt.asIntN(64, part) !== part) {

@@ -5,11 +5,11 @@
 import { IoException, ReadOnlyException, invariant, memoryEnv, realEnv } from '../io/index.ts';
 import type { Env, FolderLock, StoreException } from '../io/index.ts';
 import { DataLayout, Manifest, ONLY } from '../manifest/index.ts';
-import { StoreClosedException } from '../model/index.ts';
+import { IllegalArgumentException, StoreClosedException, shown } from '../model/index.ts';
 import type { FileDescription, StoreStatus } from '../model/index.ts';
 import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
-import type { LogListener } from '../wal/index.ts';
+import type { LogListener, LogOptions } from '../wal/index.ts';
 import { Background } from './background.ts';
 import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
@@ -142,6 +142,7 @@ export class RegionServer {
       oracle: this.oracle,
       visibleTimeoutMs: () => this.oracle.knobs.change_visible_timeout_ms,
       sleep: (ms) => this.env.timers.sleep(ms),
+      random: (below) => this.env.random.int(below),
     });
     this.schema = new SchemaChanges({
       catalog: this.catalog,
@@ -233,8 +234,6 @@ export class RegionServer {
       history,
       fatal: this.fatal?.message ?? null,
       counters: {
-        history_bytes: history.bytes,
-        history_files: history.files,
         history_merges: history.merges,
         history_failures: this.background.history.failures,
         commits: queue.commits,
@@ -279,8 +278,16 @@ export class RegionServer {
       if (failure === null) {
         await this.log?.sync();
         await this.oracle.close();
-        await this.log?.close();
       }
+    } finally {
+      await this.#closeFiles();
+    }
+  }
+
+  /** Gives back every file and the lock, whatever fails on the way. */
+  async #closeFiles(): Promise<void> {
+    try {
+      await this.log?.close();
     } finally {
       await this.files.close();
       await this.manifest.close();
@@ -302,6 +309,9 @@ export async function openServer(
   const settings = settingsOf(options);
   const logger = options.logger ?? SILENT;
   if (dir === undefined) return openInMemory(options.env ?? memoryEnv(), settings, logger);
+  if (typeof dir !== 'string' || dir === '') {
+    throw new IllegalArgumentException(`The data folder must be a path, not ${shown(dir)}`);
+  }
   const env = options.env ?? realEnv();
   await prepareFolder(env, dir, settings.mustExist);
   const lock = await env.fs.lockFolder(dir, { address: settings.address });
@@ -386,9 +396,31 @@ async function openFolder(
   nativeChecksums: boolean,
 ): Promise<RegionServer> {
   const startMs = env.clock.monotonicMs();
+  const manifest = await Manifest.open(env, dir);
+  try {
+    return await recover({ env, dir, settings, logger, lock, nativeChecksums, manifest, startMs });
+  } catch (error) {
+    await manifest.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly env: Env;
+  readonly dir: string;
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly lock: FolderLock;
+  readonly nativeChecksums: boolean;
+  readonly manifest: Manifest;
+  readonly startMs: number;
+}
+
+/** Makes the server of an open manifest: files, log and oracle as a crash or a clean end left them. */
+async function recover(opened: Opened): Promise<RegionServer> {
+  const { env, dir, settings, logger, lock, nativeChecksums, manifest, startMs } = opened;
   const layout = new DataLayout(dir);
   const server: { current: RegionServer | null } = { current: null };
-  const manifest = await Manifest.open(env, dir);
   await env.fs.remove(layout.tmp);
   const files = await StoreFiles.create({
     env,
@@ -405,20 +437,13 @@ async function openFolder(
   const kept = manifest.get('nonces', ONLY);
   if (kept !== undefined) nonces.unpack(kept.body);
   const replay = new LogReplay(catalog, manifest, nonces);
-  const logOptions = {
-    segmentBytes: settings.logSegmentBytes,
-    asyncSyncMs: settings.asyncSyncMs,
-    blockingSync: settings.blockingSync,
+  const logOptions: LogOptions = {
+    ...logOptionsOf(settings, manifest),
     isDiskBusy: () => server.current?.background.isBusy === true,
-    storeId: Buffer.from(manifest.store.storeId, 'hex'),
     archiveDir: layout.archivedWal,
   };
-  const recovered = await recoverLog(
-    env,
-    layout.wal,
-    { ...logOptions, salvage: settings.salvage },
-    (record) => replay.record(record),
-  );
+  const recoverOptions = { ...logOptions, salvage: settings.salvage };
+  const recovered = await recoverLog(env, layout.wal, recoverOptions, (r) => replay.record(r));
   const readPoint = new ReadPoint();
   const listener: LogListener = {
     advanced: (readHigh, readLow, durableHigh, durableLow) =>
@@ -458,6 +483,18 @@ async function openFolder(
     recovery,
   });
   return server.current;
+}
+
+function logOptionsOf(
+  settings: Settings,
+  manifest: Manifest,
+): LogOptions & { storeId: Uint8Array } {
+  return {
+    segmentBytes: settings.logSegmentBytes,
+    asyncSyncMs: settings.asyncSyncMs,
+    blockingSync: settings.blockingSync,
+    storeId: Buffer.from(manifest.store.storeId, 'hex'),
+  };
 }
 
 /** The greatest TSO in log and manifest. */

@@ -10,6 +10,7 @@ import {
   equalBytes,
   putU32,
   putU64,
+  toStringBinary,
   u16,
   u32,
   u64,
@@ -20,6 +21,9 @@ import {
   PACKED_CELL_HEADER,
   Result,
   checkOptionNames,
+  requireArray,
+  requireObject,
+  shown,
   toRow,
   toTimeRange,
   toValueBytes,
@@ -31,12 +35,20 @@ import type {
   IncrementOptions,
   Mutation,
   MutationResult,
+  Operation,
   TimeRangeSpec,
   Value,
 } from '../model/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
 import type { CellEncoder } from './encode.ts';
-import { encodeDelete, encodePut, needsNewest, toCellTimestamp, toTtlMs } from './encode.ts';
+import {
+  checkDeleteSpec,
+  encodeDelete,
+  encodePut,
+  needsNewest,
+  toCellTimestamp,
+  toTtlMs,
+} from './encode.ts';
 import type { NewestCell, Reads } from './reads.ts';
 import type { Prepared, Steps } from './row_writer.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
@@ -65,18 +77,47 @@ export interface RowContext {
   readonly returned: ResolvedColumn[];
 }
 
-/** The row that a mutation names. Throws IllegalArgumentException. */
-export function rowOf(mutation: Mutation): Uint8Array {
-  if (typeof mutation !== 'object' || mutation === null) {
-    throw new IllegalArgumentException(
-      'a mutation is an object with put, delete, increment or append',
-    );
+const OPERATION_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['put', new Set(['put', 'values', 'options'])],
+  ['delete', new Set(['delete', 'spec'])],
+  ['increment', new Set(['increment', 'amounts', 'options'])],
+  ['append', new Set(['append', 'values', 'options'])],
+  ['get', new Set(['get', 'options'])],
+  ['mutateRow', new Set(['mutateRow', 'mutations'])],
+]);
+
+/** Refuses what is no operation of a batch, and members that nobody reads. Throws IllegalArgumentException. */
+export function checkOperation(operation: Operation): void {
+  requireObject(operation, 'An operation');
+  for (const [kind, members] of OPERATION_MEMBERS) {
+    if (!(kind in operation)) continue;
+    checkOptionNames(operation, members, `the operation ${kind}`);
+    return;
   }
+  throw new IllegalArgumentException(
+    `An operation needs one of ${[...OPERATION_MEMBERS.keys()].join(', ')}`,
+  );
+}
+
+/** Refuses an empty list of mutations and what is no mutation in it. Throws IllegalArgumentException. */
+export function checkMutations(mutations: readonly Mutation[]): void {
+  requireArray(mutations, 'mutations');
+  if (mutations.length === 0) throw new IllegalArgumentException('No mutations');
+  for (const mutation of mutations) {
+    requireObject(mutation, 'A mutation');
+    checkOperation(mutation);
+    if ('get' in mutation || 'mutateRow' in mutation) {
+      throw new IllegalArgumentException('A mutation needs one of put, delete, increment, append');
+    }
+  }
+}
+
+/** The row that a checked mutation names. Throws IllegalArgumentException. */
+export function rowOf(mutation: Mutation): Uint8Array {
   if ('put' in mutation) return toRow(mutation.put);
   if ('delete' in mutation) return toRow(mutation.delete);
   if ('increment' in mutation) return toRow(mutation.increment);
-  if ('append' in mutation) return toRow(mutation.append);
-  throw new IllegalArgumentException('a mutation needs one of put, delete, increment, append');
+  return toRow(mutation.append);
 }
 
 /** Whether the mutation has to read the row. */
@@ -116,6 +157,7 @@ function* newestVersions(
 ): Steps<(bigint | null)[]> {
   const newest: (bigint | null)[] = [];
   if (!needsNewest(spec)) return newest;
+  if (spec !== undefined) checkDeleteSpec(spec);
   for (const name of spec?.versions ?? []) {
     const column = context.table.column(name);
     const cell = yield* context.reads.newestCell(
@@ -134,6 +176,7 @@ function* prepareIncrement(
   amounts: Readonly<Record<string, bigint | number>>,
   options: IncrementOptions | undefined,
 ): Steps<void> {
+  requireObject(amounts, 'Amounts of increment');
   yield* prepareColumns(context, Object.entries(amounts), options, 'increment', (old, amount) => {
     const by = toAmount(amount);
     if (old !== null && old.length !== 8) {
@@ -150,8 +193,9 @@ function* prepareAppend(
   values: Readonly<Record<string, Value>>,
   options: IncrementOptions | undefined,
 ): Steps<void> {
+  requireObject(values, 'Values of append');
   yield* prepareColumns(context, Object.entries(values), options, 'append', (old, added) => {
-    const bytes = toValueBytes(added);
+    const bytes = toValueBytes(added, 'An appended value');
     return old === null ? bytes : Buffer.concat([old, bytes]);
   });
 }
@@ -193,7 +237,7 @@ function toAmount(amount: bigint | number): bigint {
       : Number.isSafeInteger(amount);
   if (!valid) {
     throw new IllegalArgumentException(
-      `an amount is a 64-bit bigint or a safe integer, not ${String(amount)}`,
+      `an amount is a 64-bit bigint or a safe integer, not ${shown(amount)}`,
     );
   }
   return BigInt(amount);
@@ -207,7 +251,9 @@ export function* prepareRow(
   let distinct = true;
   for (const mutation of mutations) {
     if (!equalBytes(rowOf(mutation), context.row)) {
-      throw new DoNotRetryIOException('The row in the mutation does not match the row of the call');
+      throw new DoNotRetryIOException(
+        `The row '${toStringBinary(rowOf(mutation))}' of a mutation does not match the row '${toStringBinary(context.row)}' of the call`,
+      );
     }
     if (!(yield* prepareMutation(context, mutation))) distinct = false;
   }

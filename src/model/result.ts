@@ -3,7 +3,9 @@
  * valid after the scan moves on, and changing them changes nothing else.
  */
 import { LATEST, compareRanges, toBytes, toStringBinary, u16, u32, u64 } from '../cell/index.ts';
+import { IllegalArgumentException } from './errors.ts';
 import type { Bytes, Column } from './requests.ts';
+import { shown, toArgumentBytes } from './values.ts';
 
 /** One decoded cell. The byte arrays are views into the result's own bytes. */
 export interface Cell {
@@ -30,12 +32,28 @@ const TYPE_NAMES = new Map<number, CellType>([
   [14, 'DeleteFamily'],
 ]);
 
-/** Splits `family:qualifier` at the first ':'; without one the qualifier is empty. */
+/** Splits `family:qualifier` at the first ':'; without one the qualifier is empty. Throws IllegalArgumentException. */
 export function splitColumn(column: Column): { family: string; qualifier: Uint8Array } {
-  if (typeof column !== 'string') return { family: column[0], qualifier: toBytes(column[1]) };
+  if (typeof column !== 'string') return columnOfPair(column);
   const colon = column.indexOf(':');
   if (colon < 0) return { family: column, qualifier: new Uint8Array(0) };
   return { family: column.slice(0, colon), qualifier: toBytes(column.slice(colon + 1)) };
+}
+
+function columnOfPair(pair: readonly [family: string, qualifier: Bytes]): {
+  family: string;
+  qualifier: Uint8Array;
+} {
+  if (!Array.isArray(pair)) {
+    throw new IllegalArgumentException(
+      `A column must be 'family:qualifier' or [family, qualifier], not ${shown(pair)}`,
+    );
+  }
+  const [family, qualifier] = pair as readonly [string, Bytes];
+  if (typeof family !== 'string') {
+    throw new IllegalArgumentException(`Family of a column must be a string, not ${shown(family)}`);
+  }
+  return { family, qualifier: toArgumentBytes(qualifier, `Qualifier of ${family}`) };
 }
 
 /**

@@ -72,12 +72,28 @@ export function toValueBytes(
   );
 }
 
+/** Refuses a list of a caller without types that is none. `what` names the argument. */
+export function requireArray(value: unknown, what: string): asserts value is readonly unknown[] {
+  if (!Array.isArray(value)) {
+    throw new IllegalArgumentException(`${what} must be an array, not ${shown(value)}`);
+  }
+}
+
+/** Refuses what is no plain object, e.g. null or a list. `what` names the argument. */
+export function requireObject(value: unknown, what: string): asserts value is object {
+  const isPlain = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isPlain || value instanceof Uint8Array) {
+    throw new IllegalArgumentException(`${what} must be an object, not ${shown(value)}`);
+  }
+}
+
 /** Refuses an option whose name nobody reads: a misspelt option must not be ignored. */
 export function checkOptionNames(
   options: object,
   known: ReadonlySet<string>,
   operation: string,
 ): void {
+  requireObject(options, `Options of ${operation}`);
   for (const name of Object.keys(options)) {
     if (known.has(name)) continue;
     const hint = closest(name, known);
