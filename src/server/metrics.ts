@@ -2,7 +2,7 @@
  * The figures of a store and its process in Prometheus' text format 0.0.4: for each metric a HELP line, a TYPE line and
  * its samples. Pure: figures in, text out.
  */
-import type { StoreStatus } from '../model/index.ts';
+import type { HistoryStatus, StoreStatus } from '../model/index.ts';
 
 /** Content type of the text. */
 export const METRICS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -92,6 +92,33 @@ function storeMetrics(status: StoreStatus): Metric[] {
       'Physical part of the newest commit on the disk.',
       physicalSeconds(status.durablePoint),
     ),
+    ...historyMetrics(status.history),
+  ];
+}
+
+function historyMetrics(history: HistoryStatus): Metric[] {
+  const gauge = (name: string, help: string, value: number): Metric =>
+    one(`cellar_${name}`, help, 'gauge', value);
+  const { oldestReaderTso } = history;
+  return [
+    gauge('history_bytes', 'Bytes of history files.', history.bytes),
+    gauge('history_files', 'History files.', history.files),
+    gauge('dropped_tables', 'Tables dropped that are still kept.', history.droppedTables),
+    gauge('dropped_tables_bytes', 'Bytes of their files.', history.droppedBytes),
+    gauge(
+      'oldest_readable_seconds',
+      'Physical part of the oldest moment that may be read.',
+      physicalSeconds(history.oldestReadableTso),
+    ),
+    ...(oldestReaderTso === null
+      ? []
+      : [
+          gauge(
+            'oldest_reader_seconds',
+            'Physical part of the oldest moment that a scan, pin or hold needs.',
+            physicalSeconds(oldestReaderTso),
+          ),
+        ]),
   ];
 }
 

@@ -211,6 +211,34 @@ describe('schema of before', () => {
     await connection.close();
   });
 
+  simulated(
+    'a merged file shows each cell only to moments before its own drop',
+    async (env, start) => {
+      const connection = await start({ historyFilesMax: 2 });
+      const family = { name: 'f', VERSIONS: 1 };
+      await connection.admin.createTable({ name: 't', families: [family] });
+      await write(connection, 'one');
+      await write(connection, 'two');
+      // From here on older versions would be shown, were they there.
+      await connection.admin.modifyFamily('t', { ...family, VERSIONS: 9 });
+      const wide = await connection.tso();
+      await connection.admin.modifyFamily('t', family);
+      for (const text of ['three', 'four', 'five']) await write(connection, text);
+      await env.timers.sleep(2 * MINUTE_MS);
+      expect(connection.status().history.merges).toBeGreaterThan(0);
+      const files = await connection.files('t');
+      expect(files.filter(({ flags }) => flags.includes('merged'))).toHaveLength(1);
+      const table = connection.table('t');
+      for (const reversed of [false, true]) {
+        const rows = await table.scan({ asOf: wide, versions: 9, reversed }).nextBatch();
+        expect(rows.map((row) => row.cells.map((cell) => cell.tags.length))).toEqual([[0]]);
+        expect(rows[0]!.text('f:q')).toBe('two');
+      }
+      expect((await table.get('r', { asOf: wide, versions: 9 }))?.size).toBe(1);
+      await connection.close();
+    },
+  );
+
   simulated('VERSIONS and TTL of then', async (env, start) => {
     const connection = await start();
     await connection.admin.createTable({ name: 't', families: [{ name: 'f', VERSIONS: 3 }] });
