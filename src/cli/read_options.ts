@@ -19,6 +19,7 @@ export interface ReadFlags extends GlobalOptions {
   readonly ts?: bigint;
   readonly timeRange?: TimeRange;
   readonly asOf?: AsOf;
+  readonly filter?: string;
 }
 
 export interface ScanFlags extends ReadFlags {
@@ -38,7 +39,8 @@ export function addReadOptions(command: Command): Command {
     .option('--versions <N>', 'versions a column at most, or ALL', parseVersions)
     .option('--ts <MS>', 'only cells of this timestamp', parseInteger)
     .option('--time-range <MIN,MAX>', 'only timestamps from MIN to before MAX', parseTimeRange)
-    .option('--as-of <TIME>', 'as of a TSO or a time (ISO 8601)', parseAsOf);
+    .option('--as-of <TIME>', 'as of a TSO or a time (ISO 8601, or milliseconds)', parseAsOf)
+    .option('--filter <TEXT>', "a filter in HBase's filter language: PrefixFilter('r1') AND …");
 }
 
 /** Adds the options of scan and count. */
@@ -68,6 +70,7 @@ export function readOptionsOf(flags: ReadFlags, columns: readonly string[]): Rea
     ...(flags.ts === undefined ? {} : { ts: flags.ts }),
     ...(flags.timeRange === undefined ? {} : { timeRange: flags.timeRange }),
     ...(flags.asOf === undefined ? {} : { asOf: flags.asOf }),
+    ...(flags.filter === undefined ? {} : { filter: fromStringBinary(flags.filter) }),
   };
 }
 

@@ -9,6 +9,7 @@ import { CellBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
 import type { ReadableRegion, ReadableTable } from './past_tables.ts';
 import type { PastHold } from './pins.ts';
+import { prepareFilter } from './read_filter.ts';
 import type { ReadMoment } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
 
@@ -41,7 +42,7 @@ export class EmbeddedScanner implements Scanner {
     this.#server = server;
     this.#tableName = tableName;
     this.#options = options;
-    this.#spec = normalizeScan(options);
+    this.#spec = prepareFilter(normalizeScan(options));
     this.#rowsLeft = this.#spec.limit;
   }
 

@@ -34,6 +34,7 @@ import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { PastTables, ReadableRegion, ReadableTable } from './past_tables.ts';
 import type { PastHold, Pins } from './pins.ts';
+import { newFilter, oneRowOf, prepareFilter, readOneRow, readOneRowSync } from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import type { Steps } from './row_writer.ts';
@@ -85,6 +86,7 @@ export class Reads {
   readonly #oracle: Oracle;
   readonly #visibleTimeoutMs: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
+  readonly #random: (below: number) => number;
   /** One reader a region serves its gets. */
   readonly #readers = new WeakMap<ReadableRegion, CachedReader>();
   /** One reader a store serves read-modify-write. */
@@ -98,6 +100,8 @@ export class Reads {
     readonly oracle: Oracle;
     readonly visibleTimeoutMs: () => number;
     readonly sleep: (ms: number) => Promise<void>;
+    /** Chance for filters: a number in [0, below). */
+    readonly random: (below: number) => number;
   }) {
     this.#catalog = parts.catalog;
     this.#past = parts.past;
@@ -107,6 +111,7 @@ export class Reads {
     this.clock = new ReadClock(parts.oracle);
     this.#visibleTimeoutMs = parts.visibleTimeoutMs;
     this.#sleep = parts.sleep;
+    this.#random = parts.random;
   }
 
   /** Throws NotInMemoryException; as-of reads that would have to wait throw SnapshotNotVisible. */
@@ -115,7 +120,14 @@ export class Reads {
     const table = this.table(tableName, spec);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
-    const { high, low, nowMs } = this.#momentSync(spec, options?.asOf);
+    const moment = this.#momentSync(spec, options?.asOf);
+    const { high, low, nowMs } = moment;
+    if (spec.filter !== null) {
+      const scanner = this.#openRow(table, region, spec, row, moment);
+      const result = scanner === null ? null : readOneRowSync(scanner);
+      if (result === 'absent') throw notInMemory(table.name);
+      return result;
+    }
     const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
     const state = reader.read(row, spec, high, low, nowMs);
@@ -165,7 +177,12 @@ export class Reads {
     const table = this.table(tableName, spec);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
-    const { high, low, nowMs } = this.#momentReached(spec);
+    const moment = this.#momentReached(spec);
+    const { high, low, nowMs } = moment;
+    if (spec.filter !== null) {
+      const scanner = this.#openRow(table, region, spec, row, moment);
+      return scanner === null ? null : readOneRow(scanner, this.#sleep);
+    }
     const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
     try {
@@ -180,6 +197,17 @@ export class Reads {
       cached.isBusy = false;
       this.#done(region, cached);
     }
+  }
+
+  /** A get with a filter is a scan of its row. */
+  #openRow(
+    table: ReadableTable,
+    region: ReadableRegion,
+    spec: ReadSpec,
+    row: Uint8Array,
+    moment: ReadMoment,
+  ): RegionScanner | null {
+    return this.openRegion(table, region, oneRowOf(spec, row), moment);
   }
 
   /** Closes a reader that served one read only, or was replaced meanwhile. */
@@ -316,14 +344,15 @@ export class Reads {
     if (cut === null) return null;
     const seen = this.#past.seenAt(table, region, joinHalves(moment.high, moment.low));
     checkFamilies(seen.table, cut);
-    return new RegionScanner({
-      stores: openStores(readableStores(seen.region, spec, moment), cut, cut.reversed),
-      spec: cut,
-      readHigh: moment.high,
-      readLow: moment.low,
-      nowMs: moment.nowMs,
-      filter: null,
-    });
+    const filter = newFilter(cut, this.#random);
+    const stores = openStores(readableStores(seen.region, spec, moment), cut, cut.reversed);
+    const { high: readHigh, low: readLow, nowMs } = moment;
+    try {
+      return new RegionScanner({ stores, spec: cut, readHigh, readLow, nowMs, filter });
+    } catch (error) {
+      for (const { source } of stores) source.close();
+      throw error;
+    }
   }
 
   /** The table now, or as it was. Throws as `Catalog#enabled` and `PastTables#at` do. */
@@ -343,7 +372,7 @@ export class Reads {
   }
 
   async count(tableName: string, options: ScanOptions | undefined): Promise<number> {
-    const spec = normalizeScan(options);
+    const spec = prepareFilter(normalizeScan(options));
     const moment = await this.moment(spec, options?.asOf);
     const table = this.table(tableName, spec);
     const hold = this.hold(moment);

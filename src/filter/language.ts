@@ -40,12 +40,13 @@ class LanguageParser {
   parse(): FilterSpec {
     const spec = this.#expression();
     this.#skipBlanks();
-    if (this.#at < this.#text.length) {
-      throw this.#incorrect(
-        this.#text[this.#at] === CLOSE ? 'Mismatched parenthesis' : 'AND or OR is expected',
-      );
-    }
-    return spec;
+    const from = this.#at;
+    if (from === this.#text.length) return spec;
+    if (this.#text[from] === CLOSE) throw this.#incorrect('Mismatched parenthesis');
+    // As in HBase a word that is no operator is taken for a filter's name, and refused as one.
+    this.#filter();
+    this.#at = from;
+    throw this.#incorrect('AND or OR is expected');
   }
 
   #expression(): FilterSpec {

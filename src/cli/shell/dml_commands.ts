@@ -89,7 +89,7 @@ const scan: ShellCommand = {
   name: 'scan',
   group: DATA,
   usage:
-    "scan 't'\nscan 't', {COLUMNS => ['f:q', 'g'], LIMIT => 10, STARTROW => 'a', STOPROW => 'm'}\nscan 't', {RAW => true, VERSIONS => 10}\nscan 't', {ROWPREFIXFILTER => 'ab', REVERSED => true, TIMERANGE => [0, 5]}",
+    "scan 't'\nscan 't', {COLUMNS => ['f:q', 'g'], LIMIT => 10, STARTROW => 'a', STOPROW => 'm'}\nscan 't', {RAW => true, VERSIONS => 10}\nscan 't', {ROWPREFIXFILTER => 'ab', REVERSED => true, TIMERANGE => [0, 5]}\nscan 't', {FILTER => \"PrefixFilter('ab') AND KeyOnlyFilter()\"}",
   async run(session, args) {
     const { store, printer } = session;
     requireArgumentCount(args, 1, 2);

@@ -15,6 +15,7 @@ const GET_NAMES = [
   'VERSIONS',
   'CACHE_BLOCKS',
   'ISOLATION_LEVEL',
+  'FILTER',
 ];
 const SCAN_NAMES = [
   ...GET_NAMES,
@@ -118,6 +119,9 @@ function readOptions(hash: Hash, known: readonly string[], command: string): Wri
         break;
       case 'ISOLATION_LEVEL':
         options.isolation = textOf(value) as NonNullable<ReadOptions['isolation']>;
+        break;
+      case 'FILTER':
+        options.filter = rowOf(value);
         break;
       default:
         break;

@@ -103,7 +103,7 @@ export class RegionScanner {
       } else {
         if (this.#seekStores() === WAIT) return WAIT;
         this.#chooseRow();
-        batch.examined++;
+        batch.examined += 1 + (this.#filter?.takeWork?.() ?? 0);
       }
     }
     return END;

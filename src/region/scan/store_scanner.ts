@@ -58,6 +58,8 @@ export class StoreScanner {
   readonly #matcher: StoreMatcher = new StoreMatcher();
   readonly #order: RowOrder;
   #filter: CellFilter | null = null;
+  /** The filter, if it says what it costs. */
+  #costly: CellFilter | null = null;
   #storeLimitEnd = 0;
   #storeOffset = 0;
   #readHigh = 0;
@@ -84,6 +86,7 @@ export class StoreScanner {
   begin(spec: StoreScanSpec, readHigh: number, readLow: number, nowMs: number): void {
     this.#matcher.begin(spec, nowMs);
     this.#filter = spec.filter;
+    this.#costly = spec.filter?.takeWork === undefined ? null : spec.filter;
     this.#storeOffset = spec.storeOffset;
     this.#storeLimitEnd = spec.storeLimit + spec.storeOffset;
     this.#readHigh = readHigh;
@@ -144,6 +147,7 @@ export class StoreScanner {
         continue;
       }
       const match = this.#matcher.match(cell);
+      if (this.#costly !== null) batch.examined += this.#costly.takeWork!();
       if (match <= MATCH_INCLUDE_NEXT_ROW && this.#isWithinLimit()) {
         // The move is set first: its target is read from the cell's own bytes.
         this.#setMove(match, cell);
