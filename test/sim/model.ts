@@ -339,6 +339,10 @@ function newestOf(
   return found;
 }
 
+const isVersionMarker = (marker: ModelCell, qualifier: string): boolean =>
+  marker.type === DELETE_FAMILY_VERSION ||
+  (marker.type === DELETE && marker.qualifier === qualifier);
+
 /**
  * NEW_VERSION_BEHAVIOR by its definition: the history of the family is played commit by commit. A put is there from its
  * commit on, until one of equal timestamp replaces it, VERSIONS newer ones push it out, or a marker removes it; none comes back.
@@ -353,10 +357,16 @@ function livePuts(
   tsos.sort((a, b) => (a < b ? -1 : 1));
   for (const tso of tsos) {
     const added = puts.filter((cell) => cell.tso === tso);
-    live = live.filter((old) => !added.some((put) => sameKey(old, put)));
-    live.push(...added);
-    live = columnsOf(live.sort(byKey)).flatMap((column) => column.slice(0, versions));
     const removing = markers.filter((cell) => cell.tso === tso);
+    live.push(...added);
+    live = columnsOf(live.sort(byKey)).flatMap((column) => {
+      const { qualifier } = column[0]!;
+      const left = column.filter((cell, i) => i === 0 || !sameKey(cell, column[i - 1]!));
+      // As in HBase a put still counts where its successor comes together with a version marker.
+      const counted = removing.some((marker) => isVersionMarker(marker, qualifier)) ? column : left;
+      const kept = new Set(counted.slice(0, versions));
+      return left.filter((cell) => kept.has(cell));
+    });
     live = live.filter((put) => !removing.some((marker) => hides(marker, put)));
   }
   return live;
