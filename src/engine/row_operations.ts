@@ -11,7 +11,6 @@ import {
   putU32,
   putU64,
   toStringBinary,
-  u16,
   u32,
   u64,
 } from '../cell/index.ts';
@@ -51,7 +50,7 @@ import {
 } from './encode.ts';
 import type { NewestCell, Reads } from './reads.ts';
 import type { Prepared, Steps } from './row_writer.ts';
-import type { ResolvedColumn, TableState } from './table_state.ts';
+import type { TableState } from './table_state.ts';
 
 const OPERATION_OPTIONS: ReadonlySet<string> = new Set([
   'ts',
@@ -61,6 +60,13 @@ const OPERATION_OPTIONS: ReadonlySet<string> = new Set([
   'returnResults',
   'timeRange',
 ]);
+
+/** Where a new cell lies in the commit's buffer. */
+interface NewCell {
+  readonly familyIndex: number;
+  readonly at: number;
+  readonly length: number;
+}
 
 /** What the mutations of one row are made with. */
 export interface RowContext {
@@ -73,8 +79,8 @@ export interface RowContext {
   /** Newest timestamp read by a condition: LATEST cells are not stamped below it. */
   floorHigh: number;
   floorLow: number;
-  /** Columns whose new cells the caller gets. */
-  readonly returned: ResolvedColumn[];
+  /** New cells that the caller gets. */
+  readonly returned: NewCell[];
 }
 
 const OPERATION_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -214,6 +220,7 @@ function* prepareColumns<V>(
   const timeRange: TimeRangeSpec = toTimeRange(options?.timeRange, 'timeRange');
   const ts = toCellTimestamp(options?.ts);
   const ttlMs = toTtlMs(options?.ttl);
+  const cells: NewCell[] = [];
   for (const [name, by] of columns) {
     const column = context.table.column(name);
     const old = yield* context.reads.newestCell(context.region, context.row, column, timeRange);
@@ -221,8 +228,13 @@ function* prepareColumns<V>(
     encoder.begin(row, ts, ttlMs > 0 ? ttlMs : (old?.ttlMs ?? 0));
     setFloor(context, old);
     encoder.add(buffer, column, TYPE_PUT, value);
-    if (options?.returnResults !== false) context.returned.push(column);
+    const last = buffer.count - 1;
+    const { familyIndex } = column;
+    cells.push({ familyIndex, at: buffer.at[last]!, length: buffer.length[last]! });
   }
+  if (options?.returnResults === false) return;
+  cells.sort((a, b) => compareNewCells(buffer.buf, a, b));
+  context.returned.push(...cells);
 }
 
 function setFloor(context: RowContext, old: NewestCell | null): void {
@@ -267,50 +279,30 @@ export function* prepareRow(
   };
 }
 
-/** The new cells of the returned columns, out of the commit's buffer; null when none are wanted. */
+/**
+ * The new cells of increments and appends, as HBase answers them: those of one mutation in key order, the mutations in the
+ * order given. They are read where they were encoded: also a cell that a later mutation of the commit has replaced.
+ */
 function resultOf(context: RowContext, high: number, low: number): Result | null {
   const { buffer, returned } = context;
   if (returned.length === 0) return null;
-  const indexes = [...new Set(returned.map((column) => indexOfPut(buffer, column)))];
-  indexes.sort((a, b) => compareCellKeys(buffer, a, b));
   let size = 0;
-  for (const index of indexes) size += PACKED_CELL_HEADER + buffer.length[index]!;
+  for (const { length } of returned) size += PACKED_CELL_HEADER + length;
   const packed = Buffer.allocUnsafe(size);
   let at = 0;
-  for (const index of indexes) {
-    const length = buffer.length[index]!;
-    putU32(packed, at, length);
+  for (const cell of returned) {
+    putU32(packed, at, cell.length);
     putU32(packed, at + 4, high);
     putU32(packed, at + 8, low);
-    const from = buffer.at[index]!;
-    packed.set(buffer.buf.subarray(from, from + length), at + PACKED_CELL_HEADER);
-    at += PACKED_CELL_HEADER + length;
+    packed.set(buffer.buf.subarray(cell.at, cell.at + cell.length), at + PACKED_CELL_HEADER);
+    at += PACKED_CELL_HEADER + cell.length;
   }
-  return new Result(packed, 0, size, indexes.length, false);
+  return new Result(packed, 0, size, returned.length, false);
 }
 
-/** Index of the last put of this column in the commit. */
-function indexOfPut(buffer: MutationBuffer, column: ResolvedColumn): number {
-  const { buf } = buffer;
-  const { qualifier } = column;
-  for (let i = buffer.count - 1; i >= 0; i--) {
-    if (buffer.family[i] !== column.familyIndex) continue;
-    const at = buffer.at[i]!;
-    const keyEnd = at + 8 + u32(buf, at);
-    const qualifierAt = at + 11 + u16(buf, at + 8) + column.familyBytes.length;
-    const length = keyEnd - 9 - qualifierAt;
-    const same = compareRanges(buf, qualifierAt, length, qualifier, 0, qualifier.length) === 0;
-    if (same && buf[keyEnd - 1] === TYPE_PUT) return i;
-  }
-  throw new IllegalArgumentException('a returned column was written');
-}
-
-function compareCellKeys(buffer: MutationBuffer, a: number, b: number): number {
-  const { buf } = buffer;
-  const aAt = buffer.at[a]!;
-  const bAt = buffer.at[b]!;
-  const byFamily = buffer.family[a]! - buffer.family[b]!;
-  return byFamily || compareRanges(buf, aAt + 8, u32(buf, aAt), buf, bAt + 8, u32(buf, bAt));
+function compareNewCells(buf: Uint8Array, a: NewCell, b: NewCell): number {
+  const byFamily = a.familyIndex - b.familyIndex;
+  return byFamily || compareRanges(buf, a.at + 8, u32(buf, a.at), buf, b.at + 8, u32(buf, b.at));
 }
 
 const OPERATORS: ReadonlySet<string> = new Set([

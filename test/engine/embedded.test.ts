@@ -19,6 +19,8 @@ afterEach(async () => {
   await fsExtra.remove(folder);
 });
 
+const asText = (bytes: Uint8Array): string => Buffer.from(bytes).toString();
+
 async function start(dir?: string): Promise<EmbeddedConnection> {
   connection = await open(dir);
   return connection;
@@ -124,6 +126,21 @@ describe.each([{ where: 'in memory' }, { where: 'on a folder' }])('$where', ({ w
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, false, true, true]);
     expect(outcomes[1]).toMatchObject({ error: { code: 'NoSuchColumnFamilyException' } });
     expect(outcomes[2]).toMatchObject({ result: { size: 1 } });
+  });
+
+  test('a row mutation answers its increments and appends in their order, replaced cells too', async () => {
+    const { result } = await connection.table('t').mutateRow('m', [
+      { append: 'm', values: { 'f:b': '2', 'f:a': '1' } },
+      { append: 'm', values: { 'f:ab': '3' } },
+      { put: 'm', values: { 'f:a': 'later' } },
+    ]);
+    const text = result!.cells.map(({ qualifier, value }) => [qualifier, value].map(asText));
+    expect(text).toEqual([
+      ['a', '1'],
+      ['b', '2'],
+      ['ab', '3'],
+    ]);
+    expect((await connection.table('t').get('m'))?.text('f:a')).toBe('later');
   });
 
   test('reads as of a moment', async () => {
