@@ -122,7 +122,8 @@ export class Compactor {
     const isAll = chosen.length === store.files.length;
     const output = await env.executor.run(
       rewriteJob({
-        kind: isMajor && isAll ? 'major' : 'minor',
+        // Markers go whenever all files are merged, whoever asked for it (HBase: ScanType of a request of all files).
+        kind: isAll ? 'major' : 'minor',
         settings: store.settings,
         memstores: [],
         files: chosen.map(({ info }) => ({
