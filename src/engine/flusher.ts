@@ -54,6 +54,8 @@ interface Frozen {
 export class Flusher {
   readonly #parts: FlusherParts;
   readonly #running = new Map<Region, Promise<void>>();
+  /** Regions whose flush has failed, until it is tried again: a full disk is not asked at each write. */
+  readonly #resting = new Set<Region>();
   #isStopped = false;
   flushes = 0;
   failures = 0;
@@ -66,8 +68,9 @@ export class Flusher {
     return this.#running.size;
   }
 
+  /** A flush is under way, or its next try is: a request would do nothing. */
   isFlushing(region: Region): boolean {
-    return this.#running.has(region);
+    return this.#running.has(region) || this.#resting.has(region);
   }
 
   /** Flushes the region; joins a flush under way, and then flushes what came after it was begun. Rejects with what failed. */
@@ -80,7 +83,7 @@ export class Flusher {
 
   /** As `flush`, in the background: failures are logged and tried again. */
   request(table: TableState, region: Region): void {
-    if (this.#isStopped || this.#running.has(region)) return;
+    if (this.#isStopped || this.isFlushing(region)) return;
     void this.#start(table, region).catch((error: unknown) =>
       this.#retryLater(table, region, error),
     );
@@ -92,7 +95,9 @@ export class Flusher {
     if (this.#isStopped) return;
     const level = error instanceof DiskFullException ? 'warn' : 'error';
     logger[level]({ err: error, table: table.name, region: region.encodedName }, 'a flush failed');
+    this.#resting.add(region);
     env.timers.after(RETRY_MS, () => {
+      this.#resting.delete(region);
       if (!table.replaced) this.request(table, region);
     });
   }
