@@ -37,10 +37,16 @@ export function parseTimeRange(text: string): TimeRange {
   };
 }
 
-/** A TSO in digits, or a time in ISO 8601. */
+/** Digits below this are milliseconds (until the year 5138), above it a TSO (from January 1970 on). */
+const MILLISECONDS_END = 100_000_000_000_000n;
+
+/** A TSO or milliseconds in digits, or a time in ISO 8601. */
 export function parseAsOf(text: string): AsOf {
   if (text === 'now') return text;
-  if (/^\d+$/.test(text)) return BigInt(text);
+  if (/^\d+$/.test(text)) {
+    const digits = BigInt(text);
+    return digits < MILLISECONDS_END ? new Date(Number(digits)) : digits;
+  }
   const time = new Date(text);
   if (Number.isNaN(time.getTime())) {
     throw new UsageError(`'${text}' is neither a TSO nor a time such as 2024-05-01T12:00:00Z`);

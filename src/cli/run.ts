@@ -2,11 +2,13 @@
 import { Command, CommanderError } from 'commander';
 import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
 import { addDataCommands } from './data_commands.ts';
+import { addFilesCommands } from './files_commands.ts';
 import { addLoadCommand } from './load_command.ts';
 import { addNamespaceCommands } from './namespace_commands.ts';
 import { errorText, toJson } from './output.ts';
 import { serveCommand } from './serve.ts';
 import { addShellCommand } from './shell_command.ts';
+import { addSnapshotCommands } from './snapshot_commands.ts';
 import { addStatsCommand } from './stats_command.ts';
 import { addTableCommands } from './table_commands.ts';
 import { VERSION } from './version.ts';
@@ -75,6 +77,8 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addNamespaceCommands(program, context);
   addDataCommands(program, context);
   addLoadCommand(program, context);
+  addFilesCommands(program, context);
+  addSnapshotCommands(program, context);
   addStatsCommand(program, context);
   addWalCommands(program, context);
   addShellCommand(program, context);

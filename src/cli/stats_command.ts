@@ -2,14 +2,21 @@
 import type { Command } from 'commander';
 import type { StoreStatus } from '../model/index.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
+import { fileLines } from './files_commands.ts';
 
 /** Adds the command to the program. */
 export function addStatsCommand(program: Command, context: CliContext): void {
   program
     .command('stats')
-    .description('print figures of the store')
+    .description('print figures of the store, or of its files')
+    .option('--files', 'each store and history file: size, level, rows, timestamps, commits, flags')
     .action(async (_: unknown, command: Command) => {
-      await context.withStore(command.optsWithGlobals<GlobalOptions>(), async (store, printer) => {
+      const flags = command.optsWithGlobals<GlobalOptions & { files?: boolean }>();
+      await context.withStore(flags, async (store, printer) => {
+        if (flags.files === true) {
+          for (const file of await store.files()) printer.either({ ...file }, fileLines(file));
+          return;
+        }
         const status = store.status();
         printer.either({ ...status }, statusLines(status));
       });

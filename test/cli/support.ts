@@ -82,7 +82,11 @@ export function masked(text: string): string {
     .replaceAll(/"(tso|ms|readPoint|durablePoint)":\d+/g, '"$1":N')
     .replaceAll(/timestamp=\d{13}/g, 'timestamp=NOW')
     .replaceAll(/Took \d+\.\d{4} seconds/g, 'Took N seconds')
-    .replaceAll(/ in \d+\.\d s\b/g, ' in N s');
+    .replaceAll(/ in \d+\.\d s\b/g, ' in N s')
+    .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, 'TIME')
+    .replaceAll(/"createdMs":\d+/g, '"createdMs":N')
+    .replaceAll(/\b\d{18}\b/g, 'TSO')
+    .replaceAll(/\b[0-9a-f]{32}\b/g, 'HEX');
 }
 
 /**

@@ -4,6 +4,7 @@ import { closest } from '../../model/index.ts';
 import { IncompleteError, parseStatements, textOf, type Statement } from './literals.ts';
 import { DDL_COMMANDS } from './ddl_commands.ts';
 import { DML_COMMANDS } from './dml_commands.ts';
+import { FILE_COMMANDS } from './file_commands.ts';
 import { requireArgumentCount, type ShellCommand, type ShellSession } from './session.ts';
 import { VERSION } from '../version.ts';
 
@@ -76,6 +77,7 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ending('quit'),
   ...DDL_COMMANDS,
   ...DML_COMMANDS,
+  ...FILE_COMMANDS,
 ];
 
 function overview(): string[] {
