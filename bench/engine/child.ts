@@ -1,77 +1,99 @@
 /**
  * One store, one workload, one process. The request is the only argument (JSON); the last line on standard output is the
- * answer. Phase `fill` fills the store, says so and waits to be killed.
+ * answer. Phase `load` makes a dataset and closes the store; `fill` fills the store, says so and waits to be killed.
  */
-import type { Subject } from './subject.ts';
-import { Values, keysUpTo } from './rows.ts';
+import { DATASETS, loadRows, rowsIn } from './datasets.ts';
+import { loadPeer, peerVersion } from './peers.ts';
+import { SHIPPED_MEMORY } from './subject.ts';
+import type { OpenRequest } from './subject.ts';
+import { builtModule } from './subjects/cellar.ts';
 import { SUBJECTS } from './subjects/index.ts';
-import { WORKLOADS } from './workloads/index.ts';
-import { rowsOf } from './workloads/trouble.ts';
 import type { Measure, RunSettings } from './workload.ts';
+import { WORKLOADS } from './workloads/index.ts';
 
 export interface ChildRequest {
   readonly subject: string;
-  readonly workload: string;
-  readonly phase: 'run' | 'fill';
+  /** Of a workload, or in phase `load` of a dataset. */
+  readonly id: string;
+  readonly phase: 'run' | 'fill' | 'load';
   readonly settings: RunSettings;
 }
 
 export type ChildAnswer =
   | { readonly ok: true; readonly measure: Measure; readonly rssBytes: number }
-  | { readonly ok: true; readonly filled: true }
+  | { readonly ok: true; readonly rowsPerSecond: number }
   | { readonly ok: false; readonly unsupported: boolean; readonly reason: string };
 
-const LOAD_BATCH = 1000;
-
-async function load(subject: Subject, rows: number): Promise<void> {
-  const keys = keysUpTo(rows);
-  const values = new Values();
-  for (let at = 0; at < rows; at += LOAD_BATCH) {
-    const batch = keys.slice(at, at + LOAD_BATCH);
-    await subject.putBatch(
-      batch,
-      batch.map(() => values.next()),
-    );
-  }
+async function loadDataset({ subject: name, id, settings }: ChildRequest): Promise<ChildAnswer> {
+  const dataset = DATASETS.get(id)!;
+  const subject = await SUBJECTS.get(name)!({
+    ...dataset.memory(settings),
+    dir: settings.dir,
+    reopen: false,
+    unflushed: false,
+    autoCompact: dataset.autoCompact,
+    splits: dataset.splits?.(settings) ?? [],
+    rows: 0,
+  });
+  const start = performance.now();
+  await dataset.fill(subject, settings);
+  const seconds = (performance.now() - start) / 1000;
+  await subject.close();
+  return { ok: true, rowsPerSecond: dataset.rows(settings) / seconds };
 }
 
-async function answer(request: ChildRequest): Promise<ChildAnswer> {
+/** The code of the store is loaded before its opening is timed. */
+async function loadCode(name: string): Promise<void> {
+  if (name === 'cellar') await builtModule('index.js');
+  else if (peerVersion(name) !== null) loadPeer(name);
+}
+
+async function runWorkload(request: ChildRequest): Promise<ChildAnswer> {
   const { settings } = request;
-  const workload = WORKLOADS.find(({ id }) => id === request.workload)!;
-  const reopens = workload.reopens === true;
-  const start = performance.now();
-  const subject = await SUBJECTS.get(request.subject)!({
+  const workload = WORKLOADS.find(({ id }) => id === request.id)!;
+  const dataset = workload.data === undefined ? null : DATASETS.get(workload.data)!;
+  const open: OpenRequest = {
+    ...(workload.memory?.(settings) ?? SHIPPED_MEMORY),
     dir: settings.dir,
-    reopen: reopens && request.phase === 'run',
-    unflushed: reopens,
-  });
+    reopen: dataset !== null || (workload.reopens === true && request.phase === 'run'),
+    unflushed: workload.reopens === true,
+    autoCompact: workload.autoCompact ?? true,
+    splits: [],
+    rows: dataset?.rows(settings) ?? 0,
+  };
+  await loadCode(request.subject);
+  const start = performance.now();
+  const subject = await SUBJECTS.get(request.subject)!(open);
   const openMs = performance.now() - start;
   if (!workload.supports(subject)) {
     await subject.close();
     return { ok: false, unsupported: true, reason: 'it has no such call' };
   }
   if (request.phase === 'fill') {
-    await load(subject, rowsOf(settings.unflushedBytes));
-    return { ok: true, filled: true };
+    const total = rowsIn(settings.unflushedBytes);
+    await loadRows(subject, { from: 0, to: total, total });
+    return { ok: true, rowsPerSecond: 0 };
   }
-  if (workload.loaded) await load(subject, settings.rows);
   const measured = await workload.run(subject, settings);
   const rssBytes = process.memoryUsage().rss;
   await subject.close();
-  const measure = reopens ? { ...measured, value: measured.value + openMs } : measured;
+  const measure =
+    workload.countsOpening === true
+      ? { ...measured, value: measured.value + openMs, details: { openMs, ...measured.details } }
+      : measured;
   return { ok: true, measure, rssBytes };
 }
 
 const request = JSON.parse(process.argv[2]!) as ChildRequest;
 let told: ChildAnswer;
 try {
-  told = await answer(request);
+  told = request.phase === 'load' ? await loadDataset(request) : await runWorkload(request);
 } catch (error) {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   told = { ok: false, unsupported: false, reason };
 }
 process.stdout.write(`${JSON.stringify(told)}\n`, () => {
-  if (request.phase === 'run') process.exit(0);
+  if (request.phase !== 'fill') process.exit(0);
 });
 // Phase `fill`: stay until killed, or until the parent has gone.
 if (request.phase === 'fill') process.stdin.on('end', () => process.exit(0)).resume();

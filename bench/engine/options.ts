@@ -1,13 +1,13 @@
 /** The command line of the bench. */
 import { parseArgs } from 'node:util';
+import type { Sizes } from './workload.ts';
 
 export interface BenchOptions {
   readonly mode: 'quick' | 'standard' | 'full';
+  readonly sizes: Sizes;
   readonly rounds: number;
-  readonly rows: number;
-  readonly warmMs: number;
-  readonly measureMs: number;
-  readonly unflushedBytes: number;
+  /** Of the workloads that take long. */
+  readonly longRounds: number;
   /** Names or beginnings of workloads; empty: all. */
   readonly only: readonly string[];
   /** Names of stores; empty: all that are installed. */
@@ -19,26 +19,69 @@ export interface BenchOptions {
 
 export const USAGE = `npm run bench:engine -- [options]
 
-Cellar and the peers of bench/peers (npm run bench:peers installs them), each in its own process, in alternation.
+Cellar and the peers of bench/peers (npm run bench:peers installs them), each in its own process.
 
-  --quick            one short round: to see that it works, not to compare by
-  --full             five rounds, longer ones, 1,000,000 rows
-  --only a,b         workloads whose names begin so
+  (no option)        one round of three samples, 200,000 rows in memory, 2,000,000 in store files; of the peers
+                     those that a workload's goal names
+  --quick            small: to see that it works, not to compare by
+  --full             three rounds, 1,000,000 rows in memory, 1 GB compacted, also stores of 10 M cells; all peers
+  --only a,b         workloads whose names begin so, those of --full too; --list names them
   --subjects a,b     cellar, lmdb, better-sqlite3, classic-level, rocksdb, bare
-  --rounds N, --rows N
+  --rounds N         also of those that take long
+  --rows N, --file-rows N, --large-cells N, --compact-mb N
   --note TEXT        kept with the results, e.g. what else ran
   --save NAME        bench/results/NAME.json and bench/plots/NAME-*.svg (default: engine, or engine-quick)
   --no-save          only the table
+  --list             names and titles of the workloads
 `;
 
-const MODES = {
-  quick: { rounds: 1, rows: 20_000, warmMs: 1000, measureMs: 500, unflushedBytes: 8_000_000 },
-  standard: { rounds: 3, rows: 200_000, warmMs: 700, measureMs: 2000, unflushedBytes: 64_000_000 },
-  full: { rounds: 5, rows: 1_000_000, warmMs: 1500, measureMs: 4000, unflushedBytes: 64_000_000 },
-} as const;
+const MILLION = 1_000_000;
 
-/** Throws on options that do not exist; null when help was asked for. */
-export function benchOptions(args: readonly string[]): BenchOptions | null {
+const STANDARD: Sizes = {
+  rows: 200_000,
+  fileRows: 2 * MILLION,
+  memstoreCells: MILLION,
+  memstoreCellsLarge: 10 * MILLION,
+  cellsSmall: MILLION,
+  cellsLarge: 10 * MILLION,
+  regions: 100,
+  filesPerRegion: 10,
+  compactBytes: 256 * MILLION,
+  unflushedBytes: 64 * MILLION,
+  warmMs: 2000,
+  measureMs: 1500,
+  loadMsMax: 60_000,
+};
+
+const SIZES: Readonly<Record<BenchOptions['mode'], Sizes>> = {
+  quick: {
+    ...STANDARD,
+    rows: 20_000,
+    fileRows: 100_000,
+    memstoreCells: 200_000,
+    memstoreCellsLarge: 400_000,
+    cellsSmall: 100_000,
+    cellsLarge: 400_000,
+    regions: 10,
+    compactBytes: 64 * MILLION,
+    unflushedBytes: 8 * MILLION,
+    measureMs: 600,
+    loadMsMax: 20_000,
+  },
+  standard: STANDARD,
+  full: {
+    ...STANDARD,
+    rows: MILLION,
+    compactBytes: 1000 * MILLION,
+    measureMs: 3000,
+    loadMsMax: 300_000,
+  },
+};
+
+const ROUNDS: Readonly<Record<BenchOptions['mode'], number>> = { quick: 1, standard: 1, full: 3 };
+
+/** Throws on options that do not exist; text where that is what was asked for. */
+export function benchOptions(args: readonly string[]): BenchOptions | 'help' | 'list' {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -48,21 +91,35 @@ export function benchOptions(args: readonly string[]): BenchOptions | null {
       subjects: { type: 'string', default: '' },
       rounds: { type: 'string' },
       rows: { type: 'string' },
+      'file-rows': { type: 'string' },
+      'large-cells': { type: 'string' },
+      'compact-mb': { type: 'string' },
+      list: { type: 'boolean', default: false },
       note: { type: 'string' },
       save: { type: 'string' },
       'no-save': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  if (values.help) return null;
+  if (values.help) return 'help';
+  if (values.list) return 'list';
   const mode = values.quick ? 'quick' : values.full ? 'full' : 'standard';
-  const defaults = MODES[mode];
+  const defaults = SIZES[mode];
   const name = values.save ?? (mode === 'quick' ? 'engine-quick' : 'engine');
+  const large = positive('large-cells', values['large-cells'], defaults.cellsLarge);
+  const megabytes = positive('compact-mb', values['compact-mb'], defaults.compactBytes / MILLION);
   return {
-    ...defaults,
     mode,
-    rounds: positive('rounds', values.rounds, defaults.rounds),
-    rows: positive('rows', values.rows, defaults.rows),
+    sizes: {
+      ...defaults,
+      rows: positive('rows', values.rows, defaults.rows),
+      fileRows: positive('file-rows', values['file-rows'], defaults.fileRows),
+      cellsLarge: large,
+      memstoreCellsLarge: Math.min(large, defaults.memstoreCellsLarge),
+      compactBytes: megabytes * MILLION,
+    },
+    rounds: positive('rounds', values.rounds, ROUNDS[mode]),
+    longRounds: positive('rounds', values.rounds, 1),
     only: listOf(values.only),
     subjects: listOf(values.subjects),
     note: values.note ?? null,

@@ -2,7 +2,7 @@
 import type { Machine } from './machine.ts';
 import { bestPeer, ratioOf, spreadOf } from './stats.ts';
 import type { Spread } from './stats.ts';
-import type { Workload } from './workload.ts';
+import type { Sizes, WorkloadHead } from './workload.ts';
 
 export interface SubjectResult {
   readonly subject: string;
@@ -10,6 +10,8 @@ export interface SubjectResult {
   readonly spread: Spread;
   /** Median over the median of the best peer, above 1 better; null for want of a peer. */
   readonly ratioToBestPeer: number | null;
+  /** Median over that of `bare`; null where there is no such limit. */
+  readonly ratioToBare: number | null;
   /** Of the last round. */
   readonly details: Readonly<Record<string, number>>;
   readonly rssBytes: number;
@@ -18,8 +20,8 @@ export interface SubjectResult {
 export interface WorkloadResult {
   readonly id: string;
   readonly title: string;
-  readonly unit: Workload['unit'];
-  readonly better: Workload['better'];
+  readonly unit: WorkloadHead['unit'];
+  readonly better: WorkloadHead['better'];
   readonly subjects: readonly SubjectResult[];
   /** Stores that were left out, and why. */
   readonly without: Readonly<Record<string, string>>;
@@ -30,7 +32,8 @@ export interface RunResult {
   readonly mode: string;
   readonly note: string | null;
   readonly loadBefore: number;
-  readonly rows: number;
+  readonly sizes: Sizes;
+  readonly tookSeconds: number;
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string | null>>;
   readonly workloads: readonly WorkloadResult[];
@@ -44,12 +47,14 @@ export interface RoundValues {
 }
 
 export function workloadResult(
-  workload: Pick<Workload, 'id' | 'title' | 'unit' | 'better'>,
+  workload: WorkloadHead,
   measured: readonly RoundValues[],
   without: Readonly<Record<string, string>>,
 ): WorkloadResult {
   const medians = new Map(measured.map((m) => [m.subject, spreadOf(m.rounds).median]));
   const best = bestPeer(workload.better, medians);
+  const ratio = (value: number, other: number | undefined): number | null =>
+    other === undefined ? null : ratioOf(workload.better, value, other);
   return {
     id: workload.id,
     title: workload.title,
@@ -57,9 +62,12 @@ export function workloadResult(
     better: workload.better,
     subjects: measured.map((m) => {
       const spread = spreadOf(m.rounds);
-      const ratio =
-        best === null ? null : ratioOf(workload.better, spread.median, medians.get(best)!);
-      return { ...m, spread, ratioToBestPeer: ratio };
+      return {
+        ...m,
+        spread,
+        ratioToBestPeer: best === null ? null : ratio(spread.median, medians.get(best)),
+        ratioToBare: ratio(spread.median, medians.get('bare')),
+      };
     }),
     without,
   };
@@ -74,15 +82,16 @@ export function figure(value: number): string {
 
 /** The table of one workload, in Markdown. */
 export function tableOf(result: WorkloadResult): string {
-  const head = ['store', result.unit, 'lowest – highest', 'to the best peer', 'more'];
+  const head = ['store', result.unit, 'lowest – highest', 'to the best peer', 'to bare', 'more'];
   const rows = result.subjects.map((s) => [
     s.subject === 'bare' ? 'bare (limit)' : s.subject,
     figure(s.spread.median),
     `${figure(s.spread.min)} – ${figure(s.spread.max)}`,
-    s.ratioToBestPeer === null ? '' : `${s.ratioToBestPeer.toFixed(2)} ×`,
+    ratioText(s.ratioToBestPeer),
+    ratioText(s.ratioToBare),
     detailsText(s.details),
   ]);
-  const missing = Object.entries(result.without).map(([name, why]) => [name, '–', '', '', why]);
+  const missing = Object.entries(result.without).map(([name, why]) => [name, '–', '', '', '', why]);
   const all = [head, ...rows, ...missing];
   const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i]!.length)));
   const line = (cells: readonly string[]): string =>
@@ -93,12 +102,16 @@ export function tableOf(result: WorkloadResult): string {
   return `### ${result.title} (${result.better} is better)\n\n${body}\n`;
 }
 
+const ratioText = (ratio: number | null): string => (ratio === null ? '' : `${ratio.toFixed(2)} ×`);
+
 function detailsText(details: Readonly<Record<string, number>>): string {
   return Object.entries(details)
     .filter(([name]) => name !== 'byteSum')
     .map(([name, value]) => `${name} ${figure(value)}`)
     .join(', ');
 }
+
+const count = (value: number): string => value.toLocaleString('en');
 
 /** The whole report, in Markdown. */
 export function reportOf(run: RunResult): string {
@@ -109,7 +122,7 @@ export function reportOf(run: RunResult): string {
     ([name, version]) => `${name} ${version ?? '(not installed)'}`,
   );
   return [
-    `Taken ${run.taken}, ${run.mode}, ${run.rows.toLocaleString('en')} rows of 16 + 100 bytes.`,
+    `Taken ${run.taken}, ${run.mode}, in ${run.tookSeconds} s. Rows of 16 + 100 bytes: ${count(run.sizes.rows)} in memory, ${count(run.sizes.fileRows)} in store files.`,
     `${machine.cpu}, ${machine.cores} cores${limit}, ${memory} GB, ${machine.system}, Node ${machine.node}.`,
     `${versions.join(', ')}. Load before the run: ${run.loadBefore.toFixed(1)}.`,
     ...(run.note === null ? [] : [`Note: ${run.note}`]),

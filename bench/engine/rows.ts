@@ -25,15 +25,49 @@ export class Random {
 
 /** Key number `n`: `user` and twelve digits. */
 export function keyOf(n: number): Uint8Array {
-  return Buffer.from(`user${String(n).padStart(KEY_LENGTH - 4, '0')}`, 'latin1');
+  const key = Buffer.allocUnsafe(KEY_LENGTH);
+  writeKey(key, 0, n);
+  return key;
 }
 
+export function writeKey(buf: Uint8Array, at: number, n: number): void {
+  buf[at] = 0x75;
+  buf[at + 1] = 0x73;
+  buf[at + 2] = 0x65;
+  buf[at + 3] = 0x72;
+  let rest = n;
+  for (let i = at + KEY_LENGTH - 1; i >= at + 4; i--) {
+    const tenth = Math.floor(rest / 10);
+    buf[i] = 0x30 + rest - tenth * 10;
+    rest = tenth;
+  }
+}
+
+/** Keys 0 … `count`, views of one buffer. */
 export function keysUpTo(count: number): Uint8Array[] {
+  return keysOf(count, (i) => i);
+}
+
+/** `count` keys, the numbers given by `number`, views of one buffer. */
+export function keysOf(count: number, number: (i: number) => number): Uint8Array[] {
   const all = Buffer.alloc(count * KEY_LENGTH);
-  return Array.from({ length: count }, (_, n) => {
-    all.set(keyOf(n), n * KEY_LENGTH);
-    return all.subarray(n * KEY_LENGTH, (n + 1) * KEY_LENGTH);
+  return Array.from({ length: count }, (_, i) => {
+    writeKey(all, i * KEY_LENGTH, number(i));
+    return all.subarray(i * KEY_LENGTH, (i + 1) * KEY_LENGTH);
   });
+}
+
+/** 0 … `count` in random order, from a fixed seed: the same for every store. */
+export function shuffled(count: number): Uint32Array {
+  const order = Uint32Array.from({ length: count }, (_, i) => i);
+  const random = new Random(88172645);
+  for (let i = count - 1; i > 0; i--) {
+    const j = random.int(i + 1);
+    const taken = order[i]!;
+    order[i] = order[j]!;
+    order[j] = taken;
+  }
+  return order;
 }
 
 /** Values that do not compress, cut from one pool. */

@@ -1,4 +1,4 @@
-/** Runs one store on one workload in a process of its own and in a folder of its own. */
+/** Runs one store on one workload in a process of its own, in a folder of its own or on a dataset that was loaded before. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,43 +6,92 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { ChildAnswer, ChildRequest } from './child.ts';
 import { ROOT } from './peers.ts';
-import type { RunSettings } from './workload.ts';
+import type { Sizes, Workload } from './workload.ts';
 
 const CHILD = path.join(import.meta.dirname, 'child.js');
 /** On the repository's disk: a temporary folder may be a RAM disk. */
 const SCRATCH = path.join(ROOT, 'bench', 'peers', 'dist', 'scratch');
-const TIME_MAX_MS = 600_000;
+const TIME_MAX_MS = 900_000;
 
-export interface ChildRun {
-  readonly subject: string;
-  readonly workload: string;
-  readonly reopens: boolean;
-  readonly settings: Omit<RunSettings, 'dir'>;
+/** The datasets that are there, by store and name. */
+export class Datasets {
+  readonly #loaded: Map<string, Promise<ChildAnswer>> = new Map();
+  readonly #sizes: Sizes;
+  readonly #log: (line: string) => void;
+
+  constructor(sizes: Sizes, log: (line: string) => void) {
+    this.#sizes = sizes;
+    this.#log = log;
+    rmSync(SCRATCH, { recursive: true, force: true });
+  }
+
+  dirOf(subject: string, id: string): string {
+    return path.join(SCRATCH, `data-${id}-${subject}`);
+  }
+
+  /** Loads it, once; `bare` keeps nothing. */
+  load(subject: string, id: string): Promise<ChildAnswer> {
+    if (subject === 'bare') return Promise.resolve({ ok: true, rowsPerSecond: 0 });
+    const dir = this.dirOf(subject, id);
+    const loading = this.#loaded.get(dir) ?? this.#load(subject, id, dir);
+    this.#loaded.set(dir, loading);
+    return loading;
+  }
+
+  async #load(subject: string, id: string, dir: string): Promise<ChildAnswer> {
+    mkdirSync(dir, { recursive: true });
+    const start = performance.now();
+    const settings = { ...this.#sizes, dir, cellarDir: '', loadedPerSecond: 0 };
+    const answer = await ask({ subject, id, phase: 'load', settings });
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    this.#log(`rows '${id}' of ${subject}: ${answer.ok ? `loaded in ${seconds} s` : 'not loaded'}`);
+    return answer;
+  }
+
+  /** Frees a dataset that nothing needs any more. */
+  drop(id: string): void {
+    for (const dir of this.#loaded.keys()) {
+      if (!path.basename(dir).startsWith(`data-${id}-`)) continue;
+      rmSync(dir, { recursive: true, force: true });
+      this.#loaded.delete(dir);
+    }
+  }
 }
 
-export async function runChild(run: ChildRun): Promise<ChildAnswer> {
-  const dir = path.join(SCRATCH, `${run.workload}-${run.subject}`);
-  rmSync(dir, { recursive: true, force: true });
+export async function runChild(
+  workload: Workload,
+  subject: string,
+  sizes: Sizes,
+  datasets: Datasets,
+): Promise<ChildAnswer> {
+  const { data, id } = workload;
+  let loadedPerSecond = 0;
+  if (data !== undefined) {
+    const loaded = await datasets.load(subject, data);
+    if (!loaded.ok) return loaded;
+    if ('rowsPerSecond' in loaded) loadedPerSecond = loaded.rowsPerSecond;
+  }
+  const own = path.join(SCRATCH, `${id}-${subject}`);
+  const isOwn = data === undefined || subject === 'bare';
+  const dir = isOwn ? own : datasets.dirOf(subject, data);
+  const cellarDir = data === undefined ? '' : datasets.dirOf('cellar', data);
+  const settings = { ...sizes, dir, cellarDir, loadedPerSecond };
   mkdirSync(dir, { recursive: true });
-  const base = {
-    subject: run.subject,
-    workload: run.workload,
-    settings: { ...run.settings, dir },
-  };
   try {
-    if (run.reopens) {
-      const filled = await ask({ ...base, phase: 'fill' });
+    if (workload.reopens === true) {
+      const filled = await ask({ subject, id, phase: 'fill', settings });
       if (!filled.ok) return filled;
     }
-    return await ask({ ...base, phase: 'run' });
+    return await ask({ subject, id, phase: 'run', settings });
   } finally {
-    rmSync(dir, { recursive: true, force: true });
+    if (isOwn) rmSync(dir, { recursive: true, force: true });
   }
 }
 
 /** In phase `fill` the child is killed as soon as it has answered. */
 async function ask(request: ChildRequest): Promise<ChildAnswer> {
-  const child = spawn(process.execPath, [CHILD, JSON.stringify(request)], {
+  // The collector may be called, so that what is left of loading does not count as memory in use.
+  const child = spawn(process.execPath, ['--expose-gc', CHILD, JSON.stringify(request)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), TIME_MAX_MS);

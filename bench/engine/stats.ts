@@ -1,5 +1,5 @@
 /** Medians, spreads and ratios of the rounds. Pure. */
-import type { Workload } from './workload.ts';
+import type { WorkloadHead } from './workload.ts';
 
 export interface Spread {
   readonly median: number;
@@ -16,18 +16,18 @@ export function spreadOf(values: readonly number[]): Spread {
 }
 
 /** How many times better `value` is than `other`: above 1 is better, whichever way the workload counts. */
-export function ratioOf(better: Workload['better'], value: number, other: number): number {
+export function ratioOf(better: WorkloadHead['better'], value: number, other: number): number {
   return better === 'more' ? value / other : other / value;
 }
 
-/** The best of the peers (neither Cellar nor the bare limit), or null. */
+/** The best of the peers (neither Cellar, nor the bare limit, nor what is not durable), or null. */
 export function bestPeer(
-  better: Workload['better'],
+  better: WorkloadHead['better'],
   medians: ReadonlyMap<string, number>,
 ): string | null {
   let best: string | null = null;
   for (const [name, median] of medians) {
-    if (name === 'cellar' || name === 'bare') continue;
+    if (name === 'cellar' || name === 'bare' || name === 'level-unsynced') continue;
     if (best === null || ratioOf(better, median, medians.get(best)!) > 1) best = name;
   }
   return best;

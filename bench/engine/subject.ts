@@ -11,6 +11,7 @@ export interface Subject {
   putBatch(keys: readonly Uint8Array[], values: readonly Uint8Array[]): Promise<void>;
   /** Adds 1 to the counter; settles when the sum is on the disk. */
   increment?(key: Uint8Array): Promise<void>;
+  /** May throw an error named `NotInMemoryException`: then `get` has the answer. */
   getSync?(key: Uint8Array): Uint8Array | null | undefined;
   get?(key: Uint8Array): Promise<Uint8Array | null | undefined>;
   /** All rows, by the iterator. */
@@ -19,21 +20,42 @@ export interface Subject {
   scanBatches?(consume: Consume): Promise<void>;
   /** `count` rows from `start` on. */
   scanShort?(start: Uint8Array, count: number, consume: Consume): Promise<void>;
+  /** Brings what is in memory into store files. */
+  flush?(): Promise<void>;
+  /** Merges all store files, beside reads and writes. */
+  compact?(): Promise<void>;
+  /** Settles when all data lie in the store's own files and no background work is left. */
+  settle(): Promise<void>;
   close(): Promise<void>;
 }
 
-export interface OpenRequest {
+/** What a store may use, the same for all; a store without such a setting goes by its own rule (see `docs/bench.md`). */
+export interface Memory {
+  readonly cacheBytes: number;
+  /** What is not yet in store files: memstores, write buffers. */
+  readonly writeBufferBytes: number;
+}
+
+export interface OpenRequest extends Memory {
   /** A folder of this run's own, on the disk that is measured. */
   readonly dir: string;
   /** The folder holds what an earlier run left: open it as it is. */
   readonly reopen: boolean;
   /** Keep everything in the log: no flush or checkpoint while the run lasts. */
   readonly unflushed: boolean;
+  /** Whether files are compacted by themselves. */
+  readonly autoCompact: boolean;
+  /** Keys at which the table is cut into regions. */
+  readonly splits: readonly string[];
+  /** Rows that were loaded before, for the store that keeps nothing. */
+  readonly rows: number;
 }
 
 export type OpenSubject = (request: OpenRequest) => Promise<Subject>;
 
-/** Memory that each store may use for caches, and for what is not yet in its files. */
-export const CACHE_BYTES: number = 64 * 1024 * 1024;
-/** Larger than any run writes, for `unflushed`. */
-export const UNFLUSHED_BYTES: number = 512 * 1024 * 1024;
+export const MEBIBYTE: number = 1024 * 1024;
+/** As Cellar is shipped. */
+export const SHIPPED_MEMORY: Memory = {
+  cacheBytes: 64 * MEBIBYTE,
+  writeBufferBytes: 64 * MEBIBYTE,
+};

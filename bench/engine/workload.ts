@@ -1,76 +1,151 @@
 /** What is done to a store, and how it is told: each workload runs in a process of its own. */
-import type { Subject } from './subject.ts';
+import type { Memory, Subject } from './subject.ts';
 
-export interface RunSettings {
-  /** Rows that reads find in the store. */
+/** How large a run is. */
+export interface Sizes {
+  /** Rows that reads from memory find in the store. */
   readonly rows: number;
+  /** Rows in store files. */
+  readonly fileRows: number;
+  /** Cells of the memstore workloads, and of the larger one. */
+  readonly memstoreCells: number;
+  readonly memstoreCellsLarge: number;
+  /** Rows of the stores whose cost a cell is compared. */
+  readonly cellsSmall: number;
+  readonly cellsLarge: number;
+  readonly regions: number;
+  readonly filesPerRegion: number;
+  /** Bytes of cells that are compacted. */
+  readonly compactBytes: number;
+  /** Bytes of rows left in the log for `reopen`. */
+  readonly unflushedBytes: number;
   readonly warmMs: number;
   readonly measureMs: number;
-  /** Bytes left in the log for `reopen`. */
-  readonly unflushedBytes: number;
+  /** A load is stopped after so long; its figure then counts for the rows it wrote. */
+  readonly loadMsMax: number;
+}
+
+export interface RunSettings extends Sizes {
   /** A folder for files beside the store, on the same disk. */
   readonly dir: string;
+  /** Where Cellar's store of the same rows is, for what measures its files without it. */
+  readonly cellarDir: string;
+  /** Rows a second with which the store's rows were loaded; 0 unless it was loaded before. */
+  readonly loadedPerSecond: number;
 }
 
 export interface Measure {
+  /** The median of the samples, if there are any. */
   readonly value: number;
+  /** Measured one after the other in the same process. */
+  readonly samples?: readonly number[];
   readonly details?: Readonly<Record<string, number>>;
+  /** What the same run says about other lines of the table, by their id. */
+  readonly also?: Readonly<Record<string, Measure>>;
 }
 
-export interface Workload {
+/** One line of the table. */
+export interface WorkloadHead {
   readonly id: string;
   readonly title: string;
-  readonly unit: 'op/s' | 'rows/s' | 'ms';
+  readonly unit: 'op/s' | 'rows/s' | 'cells/s' | 'ms' | 'µs' | 'MiB' | 'bytes';
   readonly better: 'more' | 'less';
-  /** Rows are loaded before the clock starts. */
-  readonly loaded: boolean;
-  /** The store is filled by another process, which is killed; the time of opening is the measure. */
+}
+
+export interface Workload extends WorkloadHead {
+  /** The rows that the store holds already: made once and used by every workload that names them (datasets.ts). */
+  readonly data?: string;
+  /** By default as Cellar is shipped. */
+  readonly memory?: (sizes: Sizes) => Memory;
+  readonly autoCompact?: boolean;
+  /** The store is filled by another process, which is killed. */
   readonly reopens?: boolean;
+  /** The time of opening is part of the value. */
+  readonly countsOpening?: boolean;
+  /** Takes long: one round unless `--rounds` says otherwise. */
+  readonly isLong?: boolean;
+  /** Only in `--full`, or by its name. */
+  readonly isHeavy?: boolean;
+  /** The peers that its goal names: with Cellar and the limit, what is measured but in `--full`. */
+  readonly rivals: readonly string[];
+  /** The only stores that take part, where it means something to few. */
+  readonly stores?: readonly string[];
+  /** Peers that take no part in other workloads. */
+  readonly extra?: readonly string[];
   /** Names of stores left out, with the reason. */
   readonly without?: Readonly<Record<string, string>>;
+  /** Further lines of the table that `run` gives as `also`. */
+  readonly further?: readonly WorkloadHead[];
   supports(subject: Subject): boolean;
   run(subject: Subject, settings: RunSettings): Promise<Measure>;
 }
 
-/** Operations a second of `step`, which does `perStep` of them without waiting. */
-export function rateSync(step: () => void, perStep: number, settings: RunSettings): Measure {
-  let end = performance.now() + settings.warmMs;
-  while (performance.now() < end) step();
-  let steps = 0;
-  const start = performance.now();
-  end = start + settings.measureMs;
-  while (performance.now() < end) {
-    step();
-    steps++;
-  }
-  return { value: (steps * perStep * 1000) / (performance.now() - start) };
+const SAMPLES = 3;
+
+/** The median of samples, with all of them. */
+export function measureOf(samples: readonly number[]): Measure {
+  const sorted = [...samples].sort((a, b) => a - b);
+  return { value: sorted[sorted.length >> 1]!, samples };
 }
 
-/** Operations a second of `workers` loops that each await their own `step`; each step counts for what it answers. */
+/** Operations a second of `step`, which does `perStep` of them without waiting; what it answers is awaited. */
+export async function rateSync(
+  step: () => Promise<void> | null,
+  perStep: number,
+  settings: RunSettings,
+): Promise<Measure> {
+  const during = async (ms: number): Promise<number> => {
+    let steps = 0;
+    const start = performance.now();
+    const end = start + ms;
+    while (performance.now() < end) {
+      const rest = step();
+      if (rest !== null) await rest;
+      steps++;
+    }
+    return (steps * perStep * 1000) / (performance.now() - start);
+  };
+  await during(settings.warmMs);
+  const samples: number[] = [];
+  for (let i = 0; i < SAMPLES; i++) samples.push(await during(settings.measureMs / SAMPLES));
+  return measureOf(samples);
+}
+
+/**
+ * Operations a second of `workers` loops that each await their own `step`; each step counts for what it answers. A step
+ * that takes longer than a sample is a sample.
+ */
 export async function rateAsync(
   step: (worker: number) => Promise<number>,
   workers: number,
   settings: RunSettings,
 ): Promise<Measure> {
-  const start = performance.now() + settings.warmMs;
-  const end = start + settings.measureMs;
+  await rateDuring(step, workers, settings.warmMs);
+  const samples: number[] = [];
+  const start = performance.now();
+  for (let i = 0; i < SAMPLES; i++) {
+    samples.push(await rateDuring(step, workers, settings.measureMs / SAMPLES));
+    if (performance.now() - start > 2 * settings.measureMs) break;
+  }
+  return measureOf(samples);
+}
+
+async function rateDuring(
+  step: (worker: number) => Promise<number>,
+  workers: number,
+  ms: number,
+): Promise<number> {
+  const start = performance.now();
+  const end = start + ms;
   let done = 0;
-  let firstAt = Infinity;
-  let lastAt = start;
   const loop = async (worker: number): Promise<void> => {
-    for (;;) {
-      const before = performance.now();
-      // However long a step takes, one is counted whole.
-      if (before >= end && done > 0) return;
+    do {
       const count = await step(worker);
-      if (before < start) continue;
       done += count;
-      firstAt = Math.min(firstAt, before);
-      lastAt = performance.now();
-    }
+    } while (performance.now() < end);
   };
   await Promise.all(Array.from({ length: workers }, (_, worker) => loop(worker)));
-  return { value: (done * 1000) / (lastAt - firstAt) };
+  return (done * 1000) / (performance.now() - start);
 }
 
 /** Milliseconds at a share of sorted times. */

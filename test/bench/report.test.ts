@@ -3,8 +3,19 @@ import { benchOptions } from '../../bench/engine/options.ts';
 import { figure, reportOf, tableOf, workloadResult } from '../../bench/engine/report.ts';
 import { bestPeer, ratioOf, spreadOf } from '../../bench/engine/stats.ts';
 import { plotOf } from '../../bench/engine/svg.ts';
-import { Random, Values, keysUpTo, keyOf } from '../../bench/engine/rows.ts';
-import { WORKLOADS } from '../../bench/engine/workloads/index.ts';
+import { DATASETS, loadFiles } from '../../bench/engine/datasets.ts';
+import type { BenchOptions } from '../../bench/engine/options.ts';
+import { Random, Values, keysUpTo, keyOf, shuffled } from '../../bench/engine/rows.ts';
+import type { Subject } from '../../bench/engine/subject.ts';
+import { SUBJECTS } from '../../bench/engine/subjects/index.ts';
+import { measureOf, rateAsync } from '../../bench/engine/workload.ts';
+import { WORKLOADS, linesOf } from '../../bench/engine/workloads/index.ts';
+
+function quick(): BenchOptions {
+  const options = benchOptions(['--quick']);
+  if (typeof options === 'string') throw new Error(options);
+  return options;
+}
 
 const SCAN = { id: 'scan', title: 'scan <all> & sum', unit: 'rows/s', better: 'more' } as const;
 const line = (subject: string, rounds: number[]) => ({
@@ -40,19 +51,24 @@ test('the best peer is neither Cellar nor the bare limit', () => {
 test('the table: medians, spreads, ratios, and why a store is missing', () => {
   const result = workloadResult(
     SCAN,
-    [line('cellar', [1_000_000, 900_000, 1_200_000]), line('lmdb', [500_000])],
+    [
+      line('cellar', [1_000_000, 900_000, 1_200_000]),
+      line('lmdb', [500_000]),
+      line('bare', [2_000_000]),
+    ],
     { rocksdb: 'not installed here' },
   );
-  expect(result.subjects.map((s) => s.ratioToBestPeer)).toEqual([2, 1]);
+  expect(result.subjects.map((s) => s.ratioToBestPeer)).toEqual([2, 1, 4]);
   expect(tableOf(result)).toBe(
     [
       '### scan <all> & sum (more is better)',
       '',
-      '| store   | rows/s    | lowest – highest    | to the best peer | more               |',
-      '| ------- | --------- | ------------------- | ---------------- | ------------------ |',
-      '| cellar  | 1,000,000 | 900,000 – 1,200,000 | 2.00 ×           | p99Ms 1.5          |',
-      '| lmdb    | 500,000   | 500,000 – 500,000   | 1.00 ×           | p99Ms 1.5          |',
-      '| rocksdb | –         |                     |                  | not installed here |',
+      '| store        | rows/s    | lowest – highest      | to the best peer | to bare | more               |',
+      '| ------------ | --------- | --------------------- | ---------------- | ------- | ------------------ |',
+      '| cellar       | 1,000,000 | 900,000 – 1,200,000   | 2.00 ×           | 0.50 ×  | p99Ms 1.5          |',
+      '| lmdb         | 500,000   | 500,000 – 500,000     | 1.00 ×           | 0.25 ×  | p99Ms 1.5          |',
+      '| bare (limit) | 2,000,000 | 2,000,000 – 2,000,000 | 4.00 ×           | 1.00 ×  | p99Ms 1.5          |',
+      '| rocksdb      | –         |                       |                  |         | not installed here |',
       '',
     ].join('\n'),
   );
@@ -73,7 +89,8 @@ test('the report names machine, versions and what else ran', () => {
     mode: 'quick, 1 rounds',
     note: 'noisy',
     loadBefore: 1.25,
-    rows: 20_000,
+    sizes: quick().sizes,
+    tookSeconds: 90,
     machine: {
       cpu: 'Some CPU',
       cores: 2,
@@ -110,20 +127,79 @@ test('rows are the same at every run', () => {
   expect(new Values().next()).toHaveLength(100);
 });
 
+test('a shuffled order is a permutation, the same at every run', () => {
+  const order = shuffled(1000);
+  expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, i) => i));
+  expect([...order.slice(0, 20)]).not.toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(shuffled(1000)).toEqual(order);
+});
+
+test('a load writes each row once; parts are flushed one after the other', async () => {
+  const seen: string[] = [];
+  let flushes = 0;
+  const subject: Subject = {
+    name: 'recorder',
+    putBatch: async (keys, values) => {
+      expect(values).toHaveLength(keys.length);
+      seen.push(...keys.map((key) => Buffer.from(key).toString()));
+    },
+    flush: async () => void flushes++,
+    settle: async () => undefined,
+    close: async () => undefined,
+  };
+  await loadFiles(subject, 25_001, 5);
+  expect(flushes).toBe(5);
+  expect(seen.toSorted()).toEqual(
+    Array.from({ length: 25_001 }, (_, n) => Buffer.from(keyOf(n)).toString()),
+  );
+});
+
+test('steps that run side by side are all counted', async () => {
+  let done = 0;
+  const step = async (): Promise<number> => {
+    await Promise.resolve();
+    done++;
+    return 1;
+  };
+  const settings = { ...quick().sizes, dir: '', cellarDir: '', loadedPerSecond: 0 };
+  const before = performance.now();
+  const measure = await rateAsync(step, 8, { ...settings, warmMs: 0, measureMs: 0 });
+  const seconds = (performance.now() - before) / 1000;
+  // A step a worker to warm up, and for each sample, none of which took longer than all of them.
+  expect(done).toBe(8 * (1 + measure.samples!.length));
+  for (const sample of measure.samples!) expect(sample).toBeGreaterThanOrEqual(8 / seconds);
+});
+
+test('the median of the samples stands for them', () => {
+  expect(measureOf([3, 1, 2])).toEqual({ value: 2, samples: [3, 1, 2] });
+});
+
 test('options', () => {
-  expect(benchOptions(['--help'])).toBeNull();
-  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 3, save: 'engine' });
-  expect(benchOptions(['--full'])).toMatchObject({ rounds: 5, rows: 1_000_000 });
+  expect(benchOptions(['--help'])).toBe('help');
+  expect(benchOptions(['--list'])).toBe('list');
+  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 1, save: 'engine' });
+  expect(benchOptions(['--full'])).toMatchObject({ rounds: 3, sizes: { rows: 1_000_000 } });
+  expect(benchOptions(['--rounds', '4'])).toMatchObject({ rounds: 4, longRounds: 4 });
   expect(benchOptions(['--quick', '--only', 'a,b', '--no-save'])).toMatchObject({
     only: ['a', 'b'],
     save: null,
   });
+  expect(benchOptions(['--compact-mb', '7'])).toMatchObject({ sizes: { compactBytes: 7e6 } });
   expect(() => benchOptions(['--rounds', '0'])).toThrow(RangeError);
   expect(() => benchOptions(['--nonsense'])).toThrow('--nonsense');
 });
 
 test('every workload has a name of its own', () => {
-  const ids = WORKLOADS.map(({ id }) => id);
+  const ids = WORKLOADS.flatMap(linesOf).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   for (const id of ids) expect(id).toMatch(/^[a-z0-9-]+$/);
+});
+
+test('workloads name datasets and stores that there are', () => {
+  for (const { data, rivals, stores = [], extra = [], without = {} } of WORKLOADS) {
+    if (data !== undefined) expect(DATASETS.has(data), data).toBe(true);
+    for (const name of [...rivals, ...stores, ...extra, ...Object.keys(without)]) {
+      expect(SUBJECTS.has(name), name).toBe(true);
+    }
+  }
 });

@@ -1,32 +1,52 @@
 /**
- * No store at all: what the disk, memory and this runtime allow. Puts are a bare group commit on a preallocated file
- * (one write and one sync for all that came meanwhile; a lone writer blocks), reads copy bytes out of one buffer.
+ * No store at all: what the disk, memory and this runtime allow. Puts and increments are a bare group commit on a
+ * preallocated file (one write and one sync for all that came meanwhile; a lone writer blocks), reads copy bytes out of
+ * large buffers. Nothing is searched for, and nothing is written twice.
  */
 import { fdatasync, fdatasyncSync, openSync, write, writeSync, closeSync } from 'node:fs';
+import { Values, writeKey } from '../rows.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
 
 const KEY_LENGTH = 16;
 const VALUE_LENGTH = 100;
+const ROW_LENGTH = KEY_LENGTH + VALUE_LENGTH;
 const RECORD_LENGTH = 180; // As long as a log record of one such row.
 const FILE_LENGTH = 64 * 1024 * 1024;
 const GROUP_MAX = 4096;
+const SLAB_ROWS = 8192;
+const BATCH = 1000;
 
-export const openBare: OpenSubject = async ({ dir }) => new BareSubject(`${dir}/bare`);
+export const openBare: OpenSubject = async ({ dir, reopen, rows }) => {
+  const bare = new BareSubject(`${dir}/bare`);
+  if (reopen) bare.fill(rows);
+  return bare;
+};
 
 class BareSubject implements Subject {
   readonly name = 'bare';
-  readonly #fd: number;
+  readonly #file: string;
   readonly #buf: Buffer = Buffer.alloc(RECORD_LENGTH * GROUP_MAX);
-  readonly #rows: Buffer[] = [];
+  readonly #slabs: Buffer[] = [];
+  #rowCount = 0;
+  #openFd: number | null = null;
   #at = 0;
+  #count = 0;
   #waiting: (() => void)[] = [];
   #isSyncing = false;
 
   constructor(file: string) {
-    this.#fd = openSync(file, 'w');
-    const zeros = Buffer.alloc(1024 * 1024);
-    for (let at = 0; at < FILE_LENGTH; at += zeros.length) writeSync(this.#fd, zeros);
-    fdatasyncSync(this.#fd);
+    this.#file = file;
+  }
+
+  /** Rows 0 … `rows` in order, in memory only. */
+  fill(rows: number): void {
+    const values = new Values();
+    const row = Buffer.alloc(ROW_LENGTH);
+    for (let n = 0; n < rows; n++) {
+      writeKey(row, 0, n);
+      row.set(values.next(), KEY_LENGTH);
+      this.#keepRow(row.subarray(0, KEY_LENGTH), row.subarray(KEY_LENGTH));
+    }
   }
 
   put(key: Uint8Array, value: Uint8Array): Promise<void> {
@@ -47,50 +67,97 @@ class BareSubject implements Subject {
     for (let i = 0; i < keys.length; i++) {
       buf.set(keys[i]!, i * RECORD_LENGTH);
       buf.set(values[i]!, i * RECORD_LENGTH + KEY_LENGTH);
-      if (this.#rows.length < 1_000_000) this.#keepRow(keys[i]!, values[i]!);
     }
-    writeSync(this.#fd, buf, 0, buf.length, this.#advance(buf.length));
-    fdatasyncSync(this.#fd);
+    const fd = this.#fd();
+    writeSync(fd, buf, 0, buf.length, this.#advance(buf.length));
+    fdatasyncSync(fd);
+  }
+
+  increment(key: Uint8Array): Promise<void> {
+    const sum = Buffer.alloc(8);
+    sum.writeBigInt64BE(BigInt(++this.#count));
+    return this.put(key, sum);
   }
 
   /** A copy of some row: keys are not searched for. */
   getSync(key: Uint8Array): Uint8Array {
-    const row = this.#rows[(key[15]! * 65536 + key[14]! * 256 + key[13]!) % this.#rows.length]!;
+    const n = (key[15]! * 65536 + key[14]! * 4093 + key[13]! * 257 + key[12]!) % this.#rowCount;
+    const at = (n % SLAB_ROWS) * ROW_LENGTH + KEY_LENGTH;
     const copy = Buffer.allocUnsafe(VALUE_LENGTH);
-    row.copy(copy, 0, KEY_LENGTH);
+    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + VALUE_LENGTH);
     return copy;
   }
 
+  async get(key: Uint8Array): Promise<Uint8Array> {
+    return this.getSync(key);
+  }
+
   async scanEach(consume: Consume): Promise<void> {
-    for (const row of this.#rows) {
-      const copy = Buffer.allocUnsafe(row.length);
-      row.copy(copy, 0);
-      consume(copy.subarray(0, KEY_LENGTH), copy.subarray(KEY_LENGTH));
+    for (let n = 0; n < this.#rowCount; n++) this.#copyRow(n, consume);
+  }
+
+  async scanBatches(consume: Consume): Promise<void> {
+    for (let from = 0; from < this.#rowCount; from += BATCH) {
+      const to = Math.min(from + BATCH, this.#rowCount);
+      for (let n = from; n < to; n++) this.#copyRow(n, consume);
+      await Promise.resolve();
     }
   }
 
+  async scanShort(start: Uint8Array, count: number, consume: Consume): Promise<void> {
+    const from = Math.min(start[15]! * 256 + start[14]!, this.#rowCount - count);
+    for (let n = from; n < from + count; n++) this.#copyRow(n, consume);
+  }
+
+  async settle(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async close(): Promise<void> {
-    closeSync(this.#fd);
+    if (this.#openFd !== null) closeSync(this.#openFd);
+  }
+
+  #copyRow(n: number, consume: Consume): void {
+    const at = (n % SLAB_ROWS) * ROW_LENGTH;
+    const copy = Buffer.allocUnsafe(ROW_LENGTH);
+    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + ROW_LENGTH);
+    consume(copy.subarray(0, KEY_LENGTH), copy.subarray(KEY_LENGTH));
   }
 
   #keepRow(key: Uint8Array, value: Uint8Array): void {
-    this.#rows.push(Buffer.concat([key, value]));
+    const n = this.#rowCount++;
+    const slab = Math.floor(n / SLAB_ROWS);
+    this.#slabs[slab] ??= Buffer.allocUnsafeSlow(SLAB_ROWS * ROW_LENGTH);
+    this.#slabs[slab].set(key, (n % SLAB_ROWS) * ROW_LENGTH);
+    this.#slabs[slab].set(value, (n % SLAB_ROWS) * ROW_LENGTH + KEY_LENGTH);
+  }
+
+  /** The file, preallocated when it is needed first. */
+  #fd(): number {
+    if (this.#openFd !== null) return this.#openFd;
+    const fd = openSync(this.#file, 'w');
+    const zeros = Buffer.alloc(1024 * 1024);
+    for (let at = 0; at < FILE_LENGTH; at += zeros.length) writeSync(fd, zeros);
+    fdatasyncSync(fd);
+    this.#openFd = fd;
+    return fd;
   }
 
   #syncGroup(): void {
+    const fd = this.#fd();
     const group = this.#waiting;
     this.#waiting = [];
     const length = group.length * RECORD_LENGTH;
     if (group.length === 1) {
-      writeSync(this.#fd, this.#buf, 0, length, this.#advance(length));
-      fdatasyncSync(this.#fd);
+      writeSync(fd, this.#buf, 0, length, this.#advance(length));
+      fdatasyncSync(fd);
       this.#settleGroup(group);
       return;
     }
     const copy = Buffer.from(this.#buf.subarray(0, length));
-    write(this.#fd, copy, 0, length, this.#advance(length), (writeError) => {
+    write(fd, copy, 0, length, this.#advance(length), (writeError) => {
       if (writeError) throw writeError;
-      fdatasync(this.#fd, (syncError) => {
+      fdatasync(fd, (syncError) => {
         if (syncError) throw syncError;
         this.#settleGroup(group);
       });

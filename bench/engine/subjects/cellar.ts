@@ -1,25 +1,48 @@
 /** Cellar as its users get it: the built package, through the public interface, every commit FSYNC_WAL. */
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Connection, Operation, Result, Table } from '../../../src/model/index.ts';
 import { ROOT } from '../peers.ts';
-import { UNFLUSHED_BYTES } from '../subject.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
 
+interface OpenOptions {
+  readonly memstoreBytes: number;
+  readonly blockCacheBytes: number;
+  readonly logBytesMax: number;
+  readonly autoCompact: boolean;
+}
 interface CellarModule {
-  readonly open: (dir: string, options: { memstoreBytes: number }) => Promise<Connection>;
+  readonly open: (dir: string, options: OpenOptions) => Promise<Connection>;
 }
 
-const TABLE = 'bench';
+export const TABLE = 'bench';
 const COLUMN = 'f:q';
 const BATCH = 1000;
+const POLL_MS = 20;
+/** So often in a row nothing may have changed before a store counts as settled. */
+const QUIET_POLLS = 5;
+const LOG_BYTES_LEAST = 256 * 1024 * 1024;
 
-export const openCellar: OpenSubject = async ({ dir, reopen }) => {
-  const built = pathToFileURL(path.join(ROOT, 'dist', 'index.js')).href;
-  const { open } = (await import(built)) as CellarModule;
-  // Memory enough for what a run writes: until there are store files, a store is bounded by it.
-  const connection = await open(`${dir}/cellar`, { memstoreBytes: 4 * UNFLUSHED_BYTES });
-  if (!reopen) await connection.admin.createTable({ name: TABLE, families: ['f'] });
+/** A module of the built package: what is measured is what is shipped. */
+export async function builtModule<T>(file: string): Promise<T> {
+  return (await import(pathToFileURL(path.join(ROOT, 'dist', file)).href)) as T;
+}
+
+export const openCellar: OpenSubject = async (request) => {
+  const { open } = await builtModule<CellarModule>('index.js');
+  const connection = await open(`${request.dir}/cellar`, {
+    memstoreBytes: request.writeBufferBytes,
+    blockCacheBytes: request.cacheBytes,
+    // The log may be as long as what memory holds, or it would be what flushes.
+    logBytesMax: Math.max(LOG_BYTES_LEAST, 2 * request.writeBufferBytes),
+    autoCompact: request.autoCompact,
+  });
+  if (!request.reopen) {
+    const { splits } = request;
+    const cut = splits.length === 0 ? {} : { SPLITS: splits };
+    await connection.admin.createTable({ name: TABLE, families: ['f'], ...cut });
+  }
   return new CellarSubject(connection);
 };
 
@@ -79,6 +102,36 @@ class CellarSubject implements Subject {
     const scanner = this.#table.scan({ start, limit: count });
     for (const result of await scanner.nextBatch(count)) consumeResult(result, consume);
     await scanner.close();
+  }
+
+  flush(): Promise<void> {
+    return this.#connection.admin.flush(TABLE);
+  }
+
+  compact(): Promise<void> {
+    return this.#connection.admin.compact(TABLE, { major: true });
+  }
+
+  /**
+   * Everything flushed, no compaction waiting or running. A call of `compact` waits for a running one and then does what
+   * the rules ask for; where nothing has changed over it, nothing is left.
+   */
+  async settle(): Promise<void> {
+    const { admin } = this.#connection;
+    await this.flush();
+    let before = '';
+    for (let quiet = 0; quiet < QUIET_POLLS;) {
+      await admin.compact(TABLE);
+      await sleep(POLL_MS);
+      const { counters } = this.#connection.status();
+      const isIdle =
+        (counters['compactions_waiting'] ?? 0) === 0 &&
+        (counters['compactions_running'] ?? 0) === 0;
+      const files = await this.#connection.files(TABLE);
+      const now = `${counters['compactions']} ${files.map((file) => file.path).join()}`;
+      quiet = isIdle && now === before ? quiet + 1 : 0;
+      before = now;
+    }
   }
 
   close(): Promise<void> {

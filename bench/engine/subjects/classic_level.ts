@@ -1,7 +1,7 @@
-/** classic-level (LevelDB) with `sync: true`, so that a write is on the disk when its promise settles. */
+/** classic-level (LevelDB) with `sync: true`, so that a write is on the disk when its promise settles; and, beside it, without. */
 import { loadPeer } from '../peers.ts';
-import { CACHE_BYTES, UNFLUSHED_BYTES } from '../subject.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
+import { settleLevels } from './levels.ts';
 import { Turns } from '../turns.ts';
 
 type Entry = readonly [Uint8Array, Uint8Array];
@@ -20,6 +20,8 @@ interface Level {
   batch(operations: Operation[], options: { sync: boolean }): Promise<void>;
   get(key: Uint8Array): Promise<Uint8Array | undefined>;
   getSync(key: Uint8Array): Uint8Array | undefined;
+  compactRange(start: Uint8Array, end: Uint8Array): Promise<void>;
+  getProperty(name: string): string;
   iterator(options: { gte?: Uint8Array; limit?: number }): Iterator;
   close(): Promise<void>;
 }
@@ -27,33 +29,44 @@ interface ClassicLevelModule {
   readonly ClassicLevel: new (dir: string, options: Record<string, unknown>) => Level;
 }
 
-const SYNC = { sync: true } as const;
+interface WriteOptions {
+  readonly sync: boolean;
+}
+
 const BATCH = 1000;
 
-export const openClassicLevel: OpenSubject = async ({ dir, unflushed }) => {
-  const { ClassicLevel } = loadPeer<ClassicLevelModule>('classic-level');
-  const db = new ClassicLevel(`${dir}/level`, { keyEncoding: 'view', valueEncoding: 'view' });
-  const writeBufferSize = unflushed ? UNFLUSHED_BYTES : CACHE_BYTES;
-  await db.open({ cacheSize: CACHE_BYTES, writeBufferSize });
-  return new ClassicLevelSubject(db);
-};
+const opener =
+  (name: string, options: WriteOptions): OpenSubject =>
+  async ({ dir, cacheBytes, writeBufferBytes }) => {
+    const { ClassicLevel } = loadPeer<ClassicLevelModule>('classic-level');
+    const db = new ClassicLevel(`${dir}/level`, { keyEncoding: 'view', valueEncoding: 'view' });
+    await db.open({ cacheSize: cacheBytes, writeBufferSize: writeBufferBytes });
+    return new ClassicLevelSubject(name, db, options);
+  };
+
+export const openClassicLevel: OpenSubject = opener('classic-level', { sync: true });
+/** Not durable: a power failure loses what the operating system had not written yet. */
+export const openUnsyncedLevel: OpenSubject = opener('level-unsynced', { sync: false });
 
 class ClassicLevelSubject implements Subject {
-  readonly name = 'classic-level';
+  readonly name: string;
   readonly #db: Level;
+  readonly #options: WriteOptions;
   readonly #turns: Turns = new Turns();
 
-  constructor(db: Level) {
+  constructor(name: string, db: Level, options: WriteOptions) {
+    this.name = name;
     this.#db = db;
+    this.#options = options;
   }
 
   put(key: Uint8Array, value: Uint8Array): Promise<void> {
-    return this.#db.put(key, value, SYNC);
+    return this.#db.put(key, value, this.#options);
   }
 
   putBatch(keys: readonly Uint8Array[], values: readonly Uint8Array[]): Promise<void> {
     const operations = keys.map((key, i) => ({ type: 'put' as const, key, value: values[i]! }));
-    return this.#db.batch(operations, SYNC);
+    return this.#db.batch(operations, this.#options);
   }
 
   /** It has no atomic update: callers take turns. */
@@ -62,7 +75,7 @@ class ClassicLevelSubject implements Subject {
       const old = this.#db.getSync(key);
       const sum = Buffer.alloc(8);
       sum.writeBigInt64BE(old === undefined ? 1n : Buffer.from(old).readBigInt64BE(0) + 1n);
-      await this.#db.put(key, sum, SYNC);
+      await this.#db.put(key, sum, this.#options);
     });
   }
 
@@ -92,6 +105,20 @@ class ClassicLevelSubject implements Subject {
     const iterator = this.#db.iterator({ gte: start, limit: count });
     for (const [key, value] of await iterator.nextv(count)) consume(key, value);
     await iterator.close();
+  }
+
+  /** Compacting a range without rows writes out the write buffer and nothing else. */
+  flush(): Promise<void> {
+    return this.#db.compactRange(Buffer.from([0]), Buffer.from([0]));
+  }
+
+  compact(): Promise<void> {
+    return this.#db.compactRange(Buffer.from([0]), Buffer.from([255]));
+  }
+
+  async settle(): Promise<void> {
+    await this.flush();
+    await settleLevels((name) => this.#db.getProperty(name), 'leveldb');
   }
 
   close(): Promise<void> {

@@ -2,7 +2,7 @@ import { peerVersion } from '../peers.ts';
 import type { OpenSubject } from '../subject.ts';
 import { openBare } from './bare.ts';
 import { openCellar } from './cellar.ts';
-import { openClassicLevel } from './classic_level.ts';
+import { openClassicLevel, openUnsyncedLevel } from './classic_level.ts';
 import { openLmdb } from './lmdb.ts';
 import { openRocksdb } from './rocksdb.ts';
 import { openSqlite } from './sqlite.ts';
@@ -14,11 +14,16 @@ export const SUBJECTS: ReadonlyMap<string, OpenSubject> = new Map([
   ['better-sqlite3', openSqlite],
   ['classic-level', openClassicLevel],
   ['rocksdb', openRocksdb],
+  ['level-unsynced', openUnsyncedLevel],
   ['bare', openBare],
 ]);
 
+/** No peer at the same durability: only where a workload asks for it. */
+export const UNSYNCED: readonly string[] = ['level-unsynced'];
+
 /** Names of the peers, with their installed versions; null: not installed here. */
 export function peerVersions(): Map<string, string | null> {
-  const names = [...SUBJECTS.keys()].filter((name) => name !== 'cellar' && name !== 'bare');
+  const others = ['cellar', 'bare', ...UNSYNCED];
+  const names = [...SUBJECTS.keys()].filter((name) => !others.includes(name));
   return new Map(names.map((name) => [name, peerVersion(name)]));
 }

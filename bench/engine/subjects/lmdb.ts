@@ -1,6 +1,7 @@
 /**
  * lmdb-js with its defaults: puts are gathered into transactions of its writer thread, and their promises settle after
- * the flush (`separateFlushed` is off). Reads map the file; binary keys and values save it the encoding.
+ * the flush (`separateFlushed` is off). It has no cache of its own: it maps its file, and its memory is the operating
+ * system's. Binary keys and values save it the encoding.
  */
 import { loadPeer } from '../peers.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
@@ -73,6 +74,11 @@ class LmdbSubject implements Subject {
   async scanShort(start: Uint8Array, count: number, consume: Consume): Promise<void> {
     const range = this.#db.getRange({ start, limit: count });
     for (const { key, value } of range) consume(key, value);
+  }
+
+  /** What is committed is in its file. */
+  async settle(): Promise<void> {
+    await this.#db.flushed;
   }
 
   async close(): Promise<void> {

@@ -1,8 +1,8 @@
 /** rocksdb (the binding of the Level project) with `sync: true`. Callbacks are its own interface. */
 import { promisify } from 'node:util';
 import { loadPeer } from '../peers.ts';
-import { CACHE_BYTES, UNFLUSHED_BYTES } from '../subject.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
+import { settleLevels } from './levels.ts';
 import { Turns } from '../turns.ts';
 
 type Done<T> = (error: Error | null | undefined, value: T) => void;
@@ -21,16 +21,17 @@ interface Rocks {
   batch(operations: Operation[], options: { sync: boolean }, done: Done<void>): void;
   get(key: Buffer, done: Done<Buffer>): void;
   iterator(options: { gte?: Buffer; limit?: number }): RocksIterator;
+  compactRange(start: Buffer, end: Buffer, done: Done<void>): void;
+  getProperty(name: string): string;
   close(done: Done<void>): void;
 }
 type RocksModule = (dir: string) => Rocks;
 
 const SYNC = { sync: true } as const;
 
-export const openRocksdb: OpenSubject = async ({ dir, unflushed }) => {
+export const openRocksdb: OpenSubject = async ({ dir, cacheBytes, writeBufferBytes }) => {
   const db = loadPeer<RocksModule>('rocksdb')(`${dir}/rocksdb`);
-  const writeBufferSize = unflushed ? UNFLUSHED_BYTES : CACHE_BYTES;
-  const options = { cacheSize: CACHE_BYTES, writeBufferSize };
+  const options = { cacheSize: cacheBytes, writeBufferSize: writeBufferBytes };
   await new Promise<void>((resolve, reject) => db.open(options, settle(resolve, reject)));
   return new RocksdbSubject(db);
 };
@@ -96,6 +97,21 @@ class RocksdbSubject implements Subject {
 
   scanShort(start: Uint8Array, count: number, consume: Consume): Promise<void> {
     return readAll(this.#db.iterator({ gte: asBuffer(start), limit: count }), consume);
+  }
+
+  compact(): Promise<void> {
+    return this.#compactRange(0, 255);
+  }
+
+  /** Its binding has no flush: what is in the write buffer stays there. */
+  async settle(): Promise<void> {
+    await settleLevels((name) => this.#db.getProperty(name), 'rocksdb');
+  }
+
+  #compactRange(from: number, to: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#db.compactRange(Buffer.from([from]), Buffer.from([to]), settle(resolve, reject));
+    });
   }
 
   close(): Promise<void> {

@@ -3,7 +3,6 @@
  * statement returns. Every call blocks the thread.
  */
 import { loadPeer } from '../peers.ts';
-import { CACHE_BYTES } from '../subject.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
 
 interface Row {
@@ -25,12 +24,12 @@ interface Database {
 }
 type Sqlite = new (file: string) => Database;
 
-export const openSqlite: OpenSubject = async ({ dir, unflushed }) => {
+export const openSqlite: OpenSubject = async ({ dir, unflushed, cacheBytes }) => {
   const Sqlite = loadPeer<Sqlite>('better-sqlite3');
   const db = new Sqlite(`${dir}/sqlite.db`);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
-  db.pragma(`cache_size = -${CACHE_BYTES / 1024}`);
+  db.pragma(`cache_size = -${Math.ceil(cacheBytes / 1024)}`);
   if (unflushed) db.pragma('wal_autocheckpoint = 0');
   db.exec('CREATE TABLE IF NOT EXISTS kv (k BLOB PRIMARY KEY, v BLOB NOT NULL) WITHOUT ROWID');
   db.exec('CREATE TABLE IF NOT EXISTS n (k BLOB PRIMARY KEY, v INTEGER NOT NULL) WITHOUT ROWID');
@@ -45,9 +44,11 @@ class SqliteSubject implements Subject {
   readonly #all: Statement;
   readonly #short: Statement;
   readonly #increment: Statement;
+  readonly #checkpoint: () => void;
 
   constructor(db: Database) {
     this.#db = db;
+    this.#checkpoint = () => void db.pragma('wal_checkpoint(TRUNCATE)');
     this.#put = db.prepare('INSERT OR REPLACE INTO kv VALUES (?, ?)');
     this.#get = db.prepare('SELECT v FROM kv WHERE k = ?');
     this.#all = db.prepare('SELECT k, v FROM kv ORDER BY k');
@@ -85,6 +86,11 @@ class SqliteSubject implements Subject {
 
   async scanShort(start: Uint8Array, count: number, consume: Consume): Promise<void> {
     for (const { k, v } of this.#short.all(start, count)) consume(k, v);
+  }
+
+  /** The log brought into the file. */
+  async settle(): Promise<void> {
+    this.#checkpoint();
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,8 @@
-import type { Workload } from '../workload.ts';
-import { GET_MISSING, GET_PROMISE, GET_SYNC, SCAN_100, SCAN_BATCHES, SCAN_EACH } from './reads.ts';
+import type { Workload, WorkloadHead } from '../workload.ts';
+import { COMPACTION_READS, FLUSH_PAUSE } from './background.ts';
+import { FILES_COLD, FILES_LOAD, FILES_READS } from './files.ts';
+import { MEMORY_READS, MEMSTORE, MEMSTORE_LARGE } from './memory.ts';
+import { CELLS, OPEN_MANY_FILES } from './size.ts';
 import { BUSY_DISK, REOPEN } from './trouble.ts';
 import { BATCHES, INCREMENTS_64, PUTS_1, PUTS_64 } from './writes.ts';
 
@@ -9,12 +12,22 @@ export const WORKLOADS: readonly Workload[] = [
   PUTS_1,
   INCREMENTS_64,
   BATCHES,
-  GET_SYNC,
-  GET_MISSING,
-  GET_PROMISE,
-  SCAN_EACH,
-  SCAN_BATCHES,
-  SCAN_100,
+  MEMSTORE,
+  MEMSTORE_LARGE,
+  ...MEMORY_READS,
   REOPEN,
   BUSY_DISK,
+  FLUSH_PAUSE,
+  FILES_LOAD,
+  ...FILES_READS,
+  FILES_COLD,
+  COMPACTION_READS,
+  OPEN_MANY_FILES,
+  ...CELLS,
+];
+
+/** The lines of the table that a workload fills: its own, and what it says besides. */
+export const linesOf = (workload: Workload): readonly WorkloadHead[] => [
+  workload,
+  ...(workload.further ?? []),
 ];

@@ -1,139 +1,231 @@
-/** Reads of rows that are in memory or in the operating system's cache, every byte summed. */
-import type { Subject } from '../subject.ts';
-import { ByteSum, Random, keyOf, keysUpTo } from '../rows.ts';
-import { rateAsync, rateSync } from '../workload.ts';
-import type { Measure, RunSettings, Workload } from '../workload.ts';
+/** Reads, every byte summed: of rows in memory, of rows in store files. The same loops for both. */
+import type { Memory, Subject } from '../subject.ts';
+import { ByteSum, Random, keyOf, keysOf } from '../rows.ts';
+import { measureOf, rateAsync, rateSync } from '../workload.ts';
+import type { Measure, RunSettings, Sizes, Workload } from '../workload.ts';
 
 const STEP = 256;
 const SHORT = 100;
+/** Keys that are asked for again and again, over the whole range. */
+const KEYS_MAX = 200_000;
+const MISSING = 50_000;
 
-function found(value: Uint8Array | null | undefined): Uint8Array {
+/** What the workloads of this file differ in. */
+export interface ReadSet {
+  readonly prefix: string;
+  /** Where the rows are, for the title. */
+  readonly where: string;
+  readonly data: string;
+  readonly memory: (sizes: Sizes) => Memory;
+  readonly rows: (sizes: Sizes) => number;
+}
+
+export function found(value: Uint8Array | null | undefined): Uint8Array {
   if (value === null || value === undefined) throw new Error('a loaded row was not found');
   return value;
 }
 
-export const GET_SYNC: Workload = {
-  id: 'get-sync',
-  title: 'reads of one row, synchronous, hot',
-  unit: 'op/s',
-  better: 'more',
-  loaded: true,
-  supports: (subject) => subject.getSync !== undefined,
-  run: async (subject, settings) => {
-    const keys = keysUpTo(settings.rows);
-    const random = new Random(3);
-    const sum = new ByteSum();
-    const step = (): void => {
-      for (let i = 0; i < STEP; i++) {
-        sum.add(found(subject.getSync!(keys[random.int(keys.length)]!)));
-      }
-    };
-    return withSum(rateSync(step, STEP, settings), sum);
-  },
-};
-
-export const GET_MISSING: Workload = {
-  id: 'get-missing',
-  title: 'reads of keys that are not there, synchronous',
-  unit: 'op/s',
-  better: 'more',
-  loaded: true,
-  without: { bare: 'nothing to copy' },
-  supports: (subject) => subject.getSync !== undefined,
-  run: async (subject, settings) => {
-    // Between the rows that are there, so that no store can tell by the range alone.
-    const keys = Array.from({ length: 50_000 }, (_, i) =>
-      Buffer.concat([keyOf((i * 7919) % settings.rows).subarray(0, 15), Buffer.from(':')]),
-    );
-    const random = new Random(5);
-    const step = (): void => {
-      for (let i = 0; i < STEP; i++) {
-        const value = subject.getSync!(keys[random.int(keys.length)]!);
-        if (value !== null && value !== undefined) throw new Error('found what is not there');
-      }
-    };
-    return rateSync(step, STEP, settings);
-  },
-};
-
-export const GET_PROMISE: Workload = {
-  id: 'get-promise-32',
-  title: 'reads of one row by promise, 32 at once',
-  unit: 'op/s',
-  better: 'more',
-  loaded: true,
-  supports: (subject) => subject.get !== undefined,
-  run: async (subject, settings) => {
-    const keys = keysUpTo(settings.rows);
-    const random = new Random(3);
-    const sum = new ByteSum();
-    const step = async (): Promise<number> => {
-      sum.add(found(await subject.get!(keys[random.int(keys.length)]!)));
-      return 1;
-    };
-    return withSum(await rateAsync(step, 32, settings), sum);
-  },
-};
-
-function scans(
-  scan: (subject: Subject, sum: ByteSum) => Promise<void>,
-): (subject: Subject, settings: RunSettings) => Promise<Measure> {
-  return async (subject, settings) => {
-    const sum = new ByteSum();
-    const step = async (): Promise<number> => {
-      sum.rows = 0;
-      await scan(subject, sum);
-      if (sum.rows !== settings.rows) throw new Error(`scanned ${sum.rows} rows`);
-      return sum.rows;
-    };
-    return withSum(await rateAsync(step, 1, settings), sum);
-  };
+export function someKeys(rows: number): Uint8Array[] {
+  const random = new Random(29);
+  return keysOf(Math.min(rows, KEYS_MAX), () => random.int(rows));
 }
 
-export const SCAN_EACH: Workload = {
-  id: 'scan-iterator',
-  title: 'full scan by the iterator',
-  unit: 'rows/s',
-  better: 'more',
-  loaded: true,
-  supports: (subject) => subject.scanEach !== undefined,
-  run: scans((subject, sum) => subject.scanEach!(sum.row)),
-};
+/** Between the rows that are there, so that no store can tell by the range alone. */
+const missingKeys = (rows: number): Uint8Array[] =>
+  Array.from({ length: MISSING }, (_, i) =>
+    Buffer.concat([keyOf((i * 7919) % rows).subarray(0, 15), Buffer.from(':')]),
+  );
 
-export const SCAN_BATCHES: Workload = {
-  id: 'scan-batches',
-  title: 'full scan in batches (the iterator where a store has no such call)',
-  unit: 'rows/s',
-  better: 'more',
-  loaded: true,
-  supports: (subject) => (subject.scanBatches ?? subject.scanEach) !== undefined,
-  run: scans((subject, sum) =>
-    subject.scanBatches === undefined ? subject.scanEach!(sum.row) : subject.scanBatches(sum.row),
-  ),
-};
+/** Asks for every key once, so that the block cache has what the measured reads need. */
+async function heat(subject: Subject, keys: readonly Uint8Array[]): Promise<void> {
+  if (subject.get === undefined) return;
+  for (const key of keys) await subject.get(key);
+}
 
-export const SCAN_100: Workload = {
-  id: 'scan-100',
-  title: 'scans of 100 rows from a random start',
-  unit: 'rows/s',
-  better: 'more',
-  loaded: true,
-  supports: (subject) => subject.scanShort !== undefined,
-  run: async (subject, settings) => {
-    const random = new Random(13);
-    const sum = new ByteSum();
-    const step = async (): Promise<number> => {
-      sum.rows = 0;
-      const start = keyOf(random.int(settings.rows - SHORT));
-      await subject.scanShort!(start, SHORT, sum.row);
-      if (sum.rows !== SHORT) throw new Error(`scanned ${sum.rows} rows`);
-      return SHORT;
-    };
-    return withSum(await rateAsync(step, 1, settings), sum);
-  },
-};
+/** Synchronous reads; what is not in memory after all is read with a promise, within the time that is measured. */
+async function readSync(
+  subject: Subject,
+  settings: RunSettings,
+  keys: readonly Uint8Array[],
+  take: (value: Uint8Array | null | undefined) => void,
+): Promise<{ measure: Measure; notInMemory: number }> {
+  await heat(subject, keys);
+  const random = new Random(3);
+  let notInMemory = 0;
+  const later: Uint8Array[] = [];
+  const readLater = async (): Promise<void> => {
+    for (const key of later.splice(0)) take(await subject.get!(key));
+  };
+  const step = (): Promise<void> | null => {
+    for (let i = 0; i < STEP; i++) {
+      const key = keys[random.int(keys.length)]!;
+      try {
+        take(subject.getSync!(key));
+      } catch (error) {
+        if (!isNotInMemory(error)) throw error;
+        notInMemory++;
+        later.push(key);
+      }
+    }
+    return later.length > 0 ? readLater() : null;
+  };
+  return { measure: await rateSync(step, STEP, settings), notInMemory };
+}
 
-const withSum = (measure: Measure, sum: ByteSum): Measure => ({
+const isNotInMemory = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'NotInMemoryException';
+
+const withSum = (measure: Measure, sum: ByteSum, notInMemory = 0): Measure => ({
   ...measure,
-  details: { byteSum: sum.sum },
+  details: notInMemory > 0 ? { byteSum: sum.sum, notInMemory } : { byteSum: sum.sum },
 });
+
+/** The six read workloads on one set of rows. */
+export function readsOf(set: ReadSet): Workload[] {
+  return [...gets(set), ...scans(set)];
+}
+
+function gets(set: ReadSet): Workload[] {
+  const base = { unit: 'op/s', better: 'more', data: set.data, memory: set.memory } as const;
+  return [
+    {
+      ...base,
+      id: `${set.prefix}get-sync`,
+      title: `reads of one row, synchronous, ${set.where}`,
+      rivals: ['lmdb', 'better-sqlite3'],
+      supports: (subject) => subject.getSync !== undefined,
+      run: async (subject, settings) => {
+        const sum = new ByteSum();
+        const keys = someKeys(set.rows(settings));
+        const take = (value: Uint8Array | null | undefined): void => sum.add(found(value));
+        const { measure, notInMemory } = await readSync(subject, settings, keys, take);
+        return withSum(measure, sum, notInMemory);
+      },
+    },
+    {
+      ...base,
+      id: `${set.prefix}get-promise-32`,
+      title: `reads of one row by promise, 32 at once, ${set.where}`,
+      rivals: ['lmdb', 'classic-level'],
+      supports: (subject) => subject.get !== undefined,
+      run: async (subject, settings) => {
+        const keys = someKeys(set.rows(settings));
+        await heat(subject, keys);
+        const random = new Random(3);
+        const sum = new ByteSum();
+        const step = async (): Promise<number> => {
+          sum.add(found(await subject.get!(keys[random.int(keys.length)]!)));
+          return 1;
+        };
+        return withSum(await rateAsync(step, 32, settings), sum);
+      },
+    },
+    {
+      ...base,
+      id: `${set.prefix}get-missing`,
+      title: `reads of keys that are not there, synchronous, ${set.where}`,
+      rivals: ['lmdb', 'better-sqlite3', 'classic-level'],
+      without: { bare: 'nothing to copy' },
+      supports: (subject) => subject.getSync !== undefined,
+      run: async (subject, settings) => {
+        const take = (value: Uint8Array | null | undefined): void => {
+          if (value !== null && value !== undefined) throw new Error('found what is not there');
+        };
+        const keys = missingKeys(set.rows(settings));
+        const { measure, notInMemory } = await readSync(subject, settings, keys, take);
+        return notInMemory > 0 ? { ...measure, details: { notInMemory } } : measure;
+      },
+    },
+  ];
+}
+
+/** One scan over all rows after another. */
+export async function rateOfScans(
+  scan: (sum: ByteSum) => Promise<void>,
+  rows: number,
+  settings: RunSettings,
+): Promise<Measure> {
+  const sum = new ByteSum();
+  const step = async (): Promise<number> => {
+    sum.rows = 0;
+    await scan(sum);
+    if (sum.rows !== rows) throw new Error(`scanned ${sum.rows} rows`);
+    return sum.rows;
+  };
+  return withSum(await rateAsync(step, 1, settings), sum);
+}
+
+function scans(set: ReadSet): Workload[] {
+  const base = { unit: 'rows/s', better: 'more', data: set.data, memory: set.memory } as const;
+  return [
+    {
+      ...base,
+      id: `${set.prefix}scan-iterator`,
+      title: `full scan by the iterator, ${set.where}`,
+      rivals: ['lmdb', 'better-sqlite3'],
+      supports: (subject) => subject.scanEach !== undefined,
+      run: (subject, settings) =>
+        rateOfScans((sum) => subject.scanEach!(sum.row), set.rows(settings), settings),
+    },
+    {
+      ...base,
+      id: `${set.prefix}scan-batches`,
+      title: `full scan in batches (the iterator where a store has no such call), ${set.where}`,
+      rivals: ['lmdb', 'better-sqlite3', 'classic-level'],
+      supports: (subject) => (subject.scanBatches ?? subject.scanEach) !== undefined,
+      run: (subject, settings) => {
+        const scan = (sum: ByteSum): Promise<void> =>
+          subject.scanBatches === undefined
+            ? subject.scanEach!(sum.row)
+            : subject.scanBatches(sum.row);
+        return rateOfScans(scan, set.rows(settings), settings);
+      },
+    },
+    {
+      ...base,
+      id: `${set.prefix}scan-100`,
+      title: `scans of 100 rows from a random start, ${set.where}`,
+      rivals: ['lmdb', 'better-sqlite3'],
+      supports: (subject) => subject.scanShort !== undefined,
+      run: async (subject, settings) => {
+        const rows = set.rows(settings);
+        const random = new Random(13);
+        const sum = new ByteSum();
+        const step = async (): Promise<number> => {
+          sum.rows = 0;
+          await subject.scanShort!(keyOf(random.int(rows - SHORT)), SHORT, sum.row);
+          if (sum.rows !== SHORT) throw new Error(`scanned ${sum.rows} rows`);
+          return SHORT;
+        };
+        return withSum(await rateAsync(step, 1, settings), sum);
+      },
+    },
+  ];
+}
+
+/** Milliseconds of single reads, one after the other, as samples of their mean, with percentiles. */
+export async function timeOfReads(
+  read: () => Promise<void>,
+  settings: RunSettings,
+): Promise<Measure> {
+  const times: number[] = [];
+  const samples: number[] = [];
+  const during = async (ms: number): Promise<number> => {
+    const start = performance.now();
+    let count = 0;
+    for (let before = start; before - start < ms || count === 0; count++) {
+      await read();
+      const now = performance.now();
+      times.push(now - before);
+      before = now;
+    }
+    return ((performance.now() - start) * 1000) / count;
+  };
+  await during(settings.warmMs);
+  times.length = 0;
+  for (let i = 0; i < 3; i++) samples.push(await during(settings.measureMs / 3));
+  times.sort((a, b) => a - b);
+  const at = (share: number): number =>
+    1000 * times[Math.min(times.length - 1, Math.floor(times.length * share))]!;
+  return { ...measureOf(samples), details: { p50µs: at(0.5), p99µs: at(0.99) } };
+}

@@ -24,7 +24,7 @@ export const PUTS_64: Workload = {
   title: 'durable puts, 64 writers, each awaiting its own',
   unit: 'op/s',
   better: 'more',
-  loaded: false,
+  rivals: ['lmdb', 'classic-level'],
   supports: (subject) => subject.put !== undefined,
   run: putters(64),
 };
@@ -34,7 +34,7 @@ export const PUTS_1: Workload = {
   title: 'durable puts, one writer',
   unit: 'op/s',
   better: 'more',
-  loaded: false,
+  rivals: ['better-sqlite3', 'lmdb'],
   supports: (subject) => subject.put !== undefined,
   run: putters(1),
 };
@@ -44,7 +44,7 @@ export const INCREMENTS_64: Workload = {
   title: 'durable increments of one cell, 64 callers',
   unit: 'op/s',
   better: 'more',
-  loaded: false,
+  rivals: ['lmdb'],
   supports: (subject) => subject.increment !== undefined,
   run: (subject, settings) => {
     const key = keyOf(1);
@@ -61,7 +61,7 @@ export const BATCHES: Workload = {
   title: 'rows in durable batches of 1000, in random order',
   unit: 'rows/s',
   better: 'more',
-  loaded: false,
+  rivals: ['lmdb', 'classic-level'],
   supports: () => true,
   run: (subject, settings) => {
     const random = new Random(11);

@@ -1,7 +1,4 @@
-/**
- * Group commit of the log on the real disk: W writers, each awaiting its own 180-byte record.
- * Usage: wal.js FOLDER [SECONDS]. Prints a JSON line a case.
- */
+/** Group commit of the log on the real disk: W writers, each awaiting its own 180-byte record. */
 import { realEnv } from '../../src/io/index.ts';
 import {
   ASYNC_WAL,
@@ -94,30 +91,30 @@ async function measure(
   const { syncs, blockingSyncs, records, batches } = log.metrics;
   await log.close();
   await env.fs.remove(dir);
-  const result = {
-    writers,
-    durability,
-    blockingSync,
-    perSecond,
-    longestMs,
-    records,
-    batches,
-    syncs,
-    blockingSyncs,
-  };
-  console.log(JSON.stringify(result));
+  console.log(
+    `${DURABILITIES.get(durability)}, ${writers} writers, ${blockingSync ? 'may block' : 'never blocks'}: ` +
+      `${perSecond.toLocaleString('en')} a second, longest ${longestMs.toFixed(1)} ms, ` +
+      `${records} records in ${batches} batches, ${syncs} syncs, ${blockingSyncs} of them blocking`,
+  );
 }
 
-const dir = process.argv[2] ?? 'bench-wal';
-const seconds = Number(process.argv[3] ?? 2);
-for (const [writers, durability, blocking] of [
-  [1, FSYNC_WAL, true],
-  [1, FSYNC_WAL, false],
-  [64, FSYNC_WAL, true],
-  [64, FSYNC_WAL, false],
-  [256, FSYNC_WAL, true],
-  [64, SYNC_WAL, true],
-  [64, ASYNC_WAL, true],
-] as const) {
-  await measure(`${dir}/wal`, writers, durability, blocking, seconds);
+const DURABILITIES: ReadonlyMap<number, string> = new Map([
+  [FSYNC_WAL, 'FSYNC_WAL'],
+  [SYNC_WAL, 'SYNC_WAL'],
+  [ASYNC_WAL, 'ASYNC_WAL'],
+]);
+
+/** Prints a line a case. `dir` is on the disk to be measured, and is removed. */
+export async function groupCommit(dir: string, seconds: number): Promise<void> {
+  for (const [writers, durability, blocking] of [
+    [1, FSYNC_WAL, true],
+    [1, FSYNC_WAL, false],
+    [64, FSYNC_WAL, true],
+    [64, FSYNC_WAL, false],
+    [256, FSYNC_WAL, true],
+    [64, SYNC_WAL, true],
+    [64, ASYNC_WAL, true],
+  ] as const) {
+    await measure(dir, writers, durability, blocking, seconds);
+  }
 }
