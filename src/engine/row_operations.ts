@@ -10,6 +10,7 @@ import {
   equalBytes,
   putU32,
   putU64,
+  u16,
   toStringBinary,
   u32,
   u64,
@@ -300,9 +301,13 @@ function resultOf(context: RowContext, high: number, low: number): Result | null
   return new Result(packed, 0, size, returned.length, false);
 }
 
+/** By column: the cells are of one row and not stamped yet, so their timestamps say nothing. */
 function compareNewCells(buf: Uint8Array, a: NewCell, b: NewCell): number {
   const byFamily = a.familyIndex - b.familyIndex;
-  return byFamily || compareRanges(buf, a.at + 8, u32(buf, a.at), buf, b.at + 8, u32(buf, b.at));
+  // Cells of one row. Without the timestamp, which may be LATEST still: 'a' comes before 'ab' whatever follows.
+  const aLength = u32(buf, a.at) - 9;
+  const bLength = u32(buf, b.at) - 9;
+  return byFamily || compareRanges(buf, a.at + 8, aLength, buf, b.at + 8, bLength);
 }
 
 const OPERATORS: ReadonlySet<string> = new Set([
