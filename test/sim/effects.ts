@@ -145,7 +145,7 @@ class Composer {
   readonly #place: CommitPlace;
   readonly #floor: number;
   #cells: ModelCell[] = [];
-  readonly #returned = new Set<string>();
+  readonly #returned: ModelCell[] = [];
   readonly #latestPuts = new Set<string>();
   readonly #latestMarkers = new Set<string>();
 
@@ -155,13 +155,16 @@ class Composer {
   }
 
   run(mutations: readonly Mutation[]): Effect {
-    for (const mutation of mutations) this.#mutate(rowOf(mutation), mutation);
-    const returned = this.#cells.filter(
-      (cell) => cell.type === PUT && this.#returned.has(`${cell.family}:${cell.qualifier}`),
-    );
+    const answered: ModelCell[] = [];
+    for (const mutation of mutations) {
+      this.#returned.length = 0;
+      this.#mutate(rowOf(mutation), mutation);
+      // The new cells of one mutation in key order, the mutations in theirs.
+      answered.push(...this.#returned.sort(byKey));
+    }
     return {
       cells: this.#cells,
-      answer: cellsText(returned.sort(byKey)),
+      answer: cellsText(answered),
       latestPuts: this.#latestPuts,
       latestMarkers: this.#latestMarkers,
     };
@@ -232,13 +235,13 @@ class Composer {
     const { family, qualifier } = columnOf(column);
     const old = newest(this.#place, row, column, options?.timeRange);
     const value = change(old === null ? null : old.value);
-    this.#add(row, [family, qualifier ?? ''], options?.ts, {
+    const cell = this.#add(row, [family, qualifier ?? ''], options?.ts, {
       type: PUT,
       value,
       ttlMs: options?.ttl ?? old?.ttlMs ?? 0,
       floor: old === null ? this.#floor : old.ts,
     });
-    if (options?.returnResults !== false) this.#returned.add(`${family}:${qualifier ?? ''}`);
+    if (options?.returnResults !== false) this.#returned.push(cell);
   }
 
   #add(
@@ -246,7 +249,7 @@ class Composer {
     [family, qualifier]: readonly [string, string],
     ts: unknown,
     rest: { type: number; value: string; ttlMs: number; floor: number },
-  ): void {
+  ): ModelCell {
     familyOf(this.#place, family);
     const { floor, ...fields } = rest;
     if (ts === undefined) (rest.type === PUT ? this.#latestPuts : this.#latestMarkers).add(row);
@@ -254,6 +257,7 @@ class Composer {
     const cell = { row, family, qualifier, ts: stamp, tso: this.#place.tso, ...fields };
     this.#cells = this.#cells.filter((other) => !sameKey(other, cell));
     this.#cells.push(cell);
+    return cell;
   }
 }
 

@@ -43,12 +43,6 @@ export const MUTANTS = [
     to: 'if (from > end) {',
   },
   {
-    name: "the log's folder is not synced at open",
-    file: 'src/wal/recover.ts',
-    from: 'if (removed.length > 0 || chain.length > 0) await fs.syncFolder(this.#dir);',
-    to: 'if (removed.length > 0) await fs.syncFolder(this.#dir);',
-  },
-  {
     name: 'replay skips a record',
     file: 'src/engine/replay.ts',
     from: 'if (record.kind !== KIND_COMMIT) return;',
