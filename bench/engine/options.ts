@@ -46,11 +46,11 @@ const STANDARD: Sizes = {
   cellsLarge: 10 * MILLION,
   regions: 100,
   filesPerRegion: 10,
-  compactBytes: 256 * MILLION,
+  compactBytes: 128 * MILLION,
   unflushedBytes: 64 * MILLION,
   warmMs: 2000,
   measureMs: 1500,
-  loadMsMax: 60_000,
+  loadMsMax: 40_000,
 };
 
 const SIZES: Readonly<Record<BenchOptions['mode'], Sizes>> = {
@@ -65,7 +65,8 @@ const SIZES: Readonly<Record<BenchOptions['mode'], Sizes>> = {
     regions: 10,
     compactBytes: 64 * MILLION,
     unflushedBytes: 8 * MILLION,
-    measureMs: 600,
+    warmMs: 1000,
+    measureMs: 500,
     loadMsMax: 20_000,
   },
   standard: STANDARD,

@@ -15,7 +15,7 @@ const HOT_ROWS = 2000;
 const READS_LEAST = 500;
 const KEY_SPACE = 1_000_000_000;
 const WRITERS = 16;
-const FLUSHES = 3;
+const FLUSHES = 2;
 
 export const COMPACTION_READS: Workload = {
   id: 'compaction-reads',

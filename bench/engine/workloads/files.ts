@@ -107,7 +107,12 @@ export const FILES_READS: readonly Workload[] = readsOf({
     writeBufferBytes: 64 * MEBIBYTE,
   }),
   rows: ({ fileRows }) => fileRows,
-}).map((workload) => ({ ...workload, autoCompact: false }));
+}).map((workload) => ({
+  ...workload,
+  autoCompact: false,
+  // Many rows in random order take it a minute to load, and it is the best peer in none of these.
+  rivals: workload.rivals.filter((name) => name !== 'better-sqlite3'),
+}));
 
 export const FILES_COLD: Workload = {
   id: 'files-get-cold',
@@ -121,7 +126,7 @@ export const FILES_COLD: Workload = {
     cacheBytes: Math.max(MEBIBYTE, fileRows * COLD_CACHE_FOR_A_ROW),
     writeBufferBytes: 64 * MEBIBYTE,
   }),
-  rivals: ['classic-level', 'better-sqlite3'],
+  rivals: ['classic-level'],
   without: { lmdb: 'it maps its file: what is in memory is not its own decision' },
   supports: (subject) => subject.get !== undefined || subject.getSync !== undefined,
   run: async (subject, settings) => {

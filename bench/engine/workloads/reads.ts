@@ -7,7 +7,7 @@ import type { Measure, RunSettings, Sizes, Workload } from '../workload.ts';
 const STEP = 256;
 const SHORT = 100;
 /** Keys that are asked for again and again, over the whole range. */
-const KEYS_MAX = 200_000;
+const KEYS_MAX = 100_000;
 const MISSING = 50_000;
 
 /** What the workloads of this file differ in. */
