@@ -10,7 +10,6 @@ import {
   equalBytes,
   putU32,
   putU64,
-  u16,
   toStringBinary,
   u32,
   u64,
