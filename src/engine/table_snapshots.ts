@@ -57,14 +57,17 @@ export class TableSnapshots {
 
   async #create(name: string, names: readonly string[]): Promise<void> {
     const { manifest, catalog, background, files } = this.#parts;
-    if (manifest.get('snapshot', name) !== undefined) {
+    const checkFree = (): void => {
+      if (manifest.get('snapshot', name) === undefined) return;
       throw new SnapshotExistsException(`Snapshot '${name}' already exists`);
-    }
+    };
+    checkFree();
     const tables = names.map((table) => catalog.get(table));
     const places = tables.flatMap((table) => table.regions.map((region) => ({ table, region })));
     let release = async (): Promise<void> => undefined;
     try {
       await background.flusher.flushTogether(`snapshot ${name}`, places, (tso, flushed) => {
+        checkFree(); // A pin may have taken the name meanwhile.
         const { record, named } = this.#name(name, tables, tso, flushed);
         // A compaction whose switch is already on its way may let go of them before ours arrives.
         release = files.hold(named.map(({ path }) => path));

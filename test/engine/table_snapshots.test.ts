@@ -202,6 +202,8 @@ describe('a restore', () => {
       await admin.snapshot('s', 't');
       const then = await contentOf(connection, 't');
       await fill(connection, 't', 1);
+      const newer = await contentOf(connection, 't');
+      const moment = await connection.table('t').put('row0', { 'f:a': 'last' }, { ts: 1n });
       await admin.dropFamily('t', 'g');
       await admin.addFamily('t', 'h');
       await admin.disableTable('t');
@@ -209,6 +211,7 @@ describe('a restore', () => {
       expect(await admin.isEnabled('t')).toBe(false);
       await admin.enableTable('t');
       expect(await contentOf(connection, 't')).toEqual(then);
+      expect(await contentOf(connection, 't', moment - 1n)).toEqual(newer);
       expect((await admin.describeTable('t')).families.map(({ name }) => name)).toEqual(['f', 'g']);
       await fill(connection, 't', 2);
       const later = await contentOf(connection, 't');
