@@ -10,6 +10,7 @@ import {
   RegionTooBusyException,
   StoreClosedException,
 } from '../model/index.ts';
+import { ManifestFailedException } from '../manifest/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
 import { FSYNC_WAL, KIND_COMMIT, KIND_CONTROL, SKIP_WAL } from '../wal/index.ts';
 import type { RecordHead } from '../wal/index.ts';
@@ -118,6 +119,8 @@ export class CommitQueue {
   commits = 0;
   /** Asked when memory gets short, in time before writers have to wait: starts flushes. */
   onPressure: (() => void) | null = null;
+  /** Told of each commit that has a nonce. */
+  onNonce: ((nonce: Uint8Array, high: number, low: number) => void) | null = null;
   /** Told when a promise of our own code was broken in a step: nothing may be written any more. */
   onBroken: ((error: StoreException) => void) | null = null;
   /** Bytes of all memstores, or of one region's, from which on it is asked. */
@@ -200,6 +203,7 @@ export class CommitQueue {
   #refusal(): StoreException {
     const reason = this.#stopped!;
     if (reason instanceof StoreClosedException) return new StoreClosedException(reason.message);
+    if (reason instanceof ManifestFailedException) return reason;
     return new LogFailedException(
       `the store takes no writes until it is opened again: ${reason.message}`,
       { cause: reason },
@@ -342,6 +346,7 @@ export class CommitQueue {
   #end(high: number, low: number, options: CommitOptions): void {
     this.commits++;
     this.#readPoint.applied(high, low);
+    if (options.nonce !== null) this.onNonce?.(options.nonce, high, low);
     if (options.durability === SKIP_WAL) this.#log.skipped(high, low);
     else this.#log.end();
   }

@@ -137,8 +137,10 @@ export class EmbeddedTable implements Table {
         rows.write(this.name, kept, encode, (table, mutation) =>
           this.#commitOptions(table, mutation, { durability, batchMs, nonce: bytes }),
         ),
-      (tso) => tso,
-      (tso) => Promise.resolve(tso),
+      async (tso) => {
+        await rows.acknowledged(tso);
+        return tso;
+      },
     );
   }
 
@@ -217,12 +219,10 @@ export class EmbeddedTable implements Table {
         }),
       );
     if (nonce === null) return run();
-    return this.#server.nonces.once(
-      nonce,
-      run,
-      ({ tso }) => tso,
-      async (tso) => ({ tso, result: await this.#answerAgain(row, mutations, tso) }),
-    );
+    return this.#server.nonces.once(nonce, run, async (tso) => ({
+      tso,
+      result: await this.#answerAgain(row, mutations, tso),
+    }));
   }
 
   /** What a repeated increment or append answers: its columns as of its commit. */
@@ -231,6 +231,7 @@ export class EmbeddedTable implements Table {
     mutations: readonly Mutation[],
     tso: bigint,
   ): Promise<Result | null> {
+    await this.#server.rows.acknowledged(tso);
     const columns = mutations.flatMap((mutation) => {
       const wanted =
         ('increment' in mutation || 'append' in mutation) &&
@@ -284,16 +285,11 @@ export class EmbeddedTable implements Table {
     );
     const run = (): Promise<CheckAndMutateResult> => this.#server.rows.run(this.name, operation);
     if (nonce === null) return run();
-    return this.#server.nonces.once(
-      nonce,
-      run,
-      ({ tso }) => tso,
-      async (tso) => ({
-        processed: true,
-        tso,
-        result: await this.#answerAgain(bytes, mutations, tso),
-      }),
-    );
+    return this.#server.nonces.once(nonce, run, async (tso) => ({
+      processed: true,
+      tso,
+      result: await this.#answerAgain(bytes, mutations, tso),
+    }));
   }
 
   async mutateRows(mutations: readonly Mutation[]): Promise<bigint> {
@@ -308,22 +304,29 @@ export class EmbeddedTable implements Table {
       return rowOf(mutation);
     });
     const durability = strongest(mutations);
-    return this.#server.rows.writeRows(
-      this.name,
-      rows,
-      (mutation, table, region) => {
-        for (const [index, change] of mutations.entries()) {
-          const row = rows[index]!;
-          if (!region.contains(row)) throw outsideRegion(row, table, region);
-          if ('put' in change) {
-            encodePut(this.#encoder, mutation, table, row, change.values, change.options);
-          } else if ('delete' in change) {
-            encodeDelete(this.#encoder, mutation, table, row, change.spec, () => null);
-          }
+    const given = nonceOf(mutations);
+    const nonce = given === undefined ? null : nonceBytes(given);
+    const encode = (mutation: MutationBuffer, table: TableState, region: Region): void => {
+      for (const [index, change] of mutations.entries()) {
+        const row = rows[index]!;
+        if (!region.contains(row)) throw outsideRegion(row, table, region);
+        if ('put' in change) {
+          encodePut(this.#encoder, mutation, table, row, change.values, change.options);
+        } else if ('delete' in change) {
+          encodeDelete(this.#encoder, mutation, table, row, change.spec, () => null);
         }
-      },
-      (table, mutation) => this.#commitOptions(table, mutation, { durability }),
-    );
+      }
+    };
+    const writer = this.#server.rows;
+    const run = (): Promise<bigint> =>
+      writer.writeRows(this.name, rows, encode, (table, mutation) =>
+        this.#commitOptions(table, mutation, { durability, nonce }),
+      );
+    if (nonce === null) return run();
+    return this.#server.nonces.once(nonce, run, async (tso) => {
+      await writer.acknowledged(tso);
+      return tso;
+    });
   }
 
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {

@@ -77,15 +77,19 @@ export class Nonces {
     }
   }
 
+  /** The commit with this nonce was made, at this TSO: told in the commit's step, whatever becomes of its answer. */
+  committed(nonce: Uint8Array, tso: bigint): void {
+    const entry = this.#entries.get(keyOf(nonce));
+    if (entry !== undefined) entry.tso = tso;
+  }
+
   /**
    * Runs `first` if the nonce is new. Otherwise waits for the first request and, if it committed, gives `repeat` of its
-   * TSO; if it failed or wrote nothing, the repeat runs as a first.
-   * `tsoOf` tells the commit of an answer, null if nothing was committed.
+   * TSO, even if its answer failed; if it wrote nothing, the repeat runs as a first.
    */
   async once<T>(
     nonce: Uint8Array,
     first: () => Promise<T>,
-    tsoOf: (answer: T) => bigint | null,
     repeat: (tso: bigint) => Promise<T>,
   ): Promise<T> {
     const key = keyOf(nonce);
@@ -95,28 +99,20 @@ export class Nonces {
       const tso = known.tso ?? (await known.done);
       if (tso !== null) return repeat(tso);
     }
-    return this.#runFirst(key, first, tsoOf);
+    return this.#runFirst(key, first);
   }
 
-  async #runFirst<T>(
-    key: string,
-    first: () => Promise<T>,
-    tsoOf: (answer: T) => bigint | null,
-  ): Promise<T> {
+  async #runFirst<T>(key: string, first: () => Promise<T>): Promise<T> {
     const settled: { resolve: (tso: bigint | null) => void } = { resolve: () => undefined };
     const done = new Promise<bigint | null>((resolve) => (settled.resolve = resolve));
     const entry: Entry = { tso: null, addedMs: this.#clock.nowMs(), done };
     this.#sweep();
     this.#entries.set(key, entry);
-    let tso: bigint | null = null;
     try {
-      const answer = await first();
-      tso = tsoOf(answer);
-      return answer;
+      return await first();
     } finally {
-      entry.tso = tso;
-      if (tso === null) this.#entries.delete(key);
-      settled.resolve(tso);
+      if (entry.tso === null) this.#entries.delete(key);
+      settled.resolve(entry.tso);
     }
   }
 

@@ -116,7 +116,9 @@ export class RegionServer {
       },
     });
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
+    this.queue.onNonce = (nonce, high, low) => this.nonces.committed(nonce, joinHalves(high, low));
     this.queue.onBroken = (error) => this.logFailed(error);
+    this.manifest.onFailed = (error) => this.#manifestFailed(error);
     this.rows = new RowWriter({
       catalog: this.catalog,
       queue: this.queue,
@@ -172,6 +174,15 @@ export class RegionServer {
     this.queue.stop(error);
     this.oracle.stop(error);
     this.readPoint.fail(error);
+  }
+
+  /**
+   * The next open may find the change of schema that failed, or not: what is acknowledged from now on could be lost with
+   * a family or table that is gone then. What was committed before is acknowledged as usual.
+   */
+  #manifestFailed(error: StoreException): void {
+    this.logger.error({ err: error }, 'no more writes until the next open');
+    this.queue.stop(error);
   }
 
   checkOpen(): void {
