@@ -184,10 +184,13 @@ export class Background {
 
   async flushTable(table: TableState): Promise<void> {
     for (const region of table.regions) await this.flusher.flush(table, region);
+    // Who asked sees what the switch left: a raw scan below it would still see what it dropped.
+    await this.#parts.readPoint.whenAllApplied();
   }
 
   async compactTable(table: TableState, isMajor: boolean): Promise<void> {
     for (const region of table.regions) await this.compactor.compact(table, region, isMajor);
+    await this.#parts.readPoint.whenAllApplied();
   }
 
   /** Starts nothing more, waits for what runs. */
