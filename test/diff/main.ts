@@ -22,7 +22,7 @@ export interface Options {
   readonly casesARound: number;
   /** Differences to make small and save, at most. */
   readonly savedMax: number;
-  /** Differences of a seed to print as they are, at most. */
+  /** Cases of a seed whose first difference to print as it is, at most. */
   readonly shown: number;
   /** Write the first cases of the first round with HBase's answers, this many. */
   readonly samples: number;
@@ -115,10 +115,14 @@ export class DiffRun {
       `seed ${seed}: ${comparisons} comparisons, ${differences.length} differences, ${ms} ms`,
     );
     if (seed === this.#options.seed) this.#saveSamples(seed, round, answers);
-    for (const difference of differences.slice(0, this.#options.shown)) {
+    // What follows a case's first difference may be its consequence.
+    const firsts = differences.filter(
+      ({ caseIndex }, i) => differences.findIndex((other) => other.caseIndex === caseIndex) === i,
+    );
+    for (const difference of firsts.slice(0, this.#options.shown)) {
       this.#show(seed, round, difference);
     }
-    const [first] = differences;
+    const [first] = firsts;
     if (first !== undefined && this.#saved < this.#options.savedMax) {
       await this.#save(seed, round, first);
     }

@@ -71,8 +71,8 @@ public final class DiffClient {
     conf.set("hbase.client.bootstrap.servers", args[0]);
     conf.setInt("hbase.client.retries.number", 4);
     conf.setInt("hbase.client.pause", 20);
-    conf.setInt("hbase.client.scanner.timeout.period", 4000);
-    conf.setInt("hbase.client.operation.timeout", 20000);
+    conf.setInt("hbase.client.scanner.timeout.period", 20000);
+    conf.setInt("hbase.client.operation.timeout", 60000);
     try (AsyncConnection connection = ConnectionFactory.createAsyncConnection(conf).get();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16)) {
