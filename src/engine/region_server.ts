@@ -118,7 +118,6 @@ export class RegionServer {
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
     this.queue.onNonce = (nonce, high, low) => this.nonces.committed(nonce, joinHalves(high, low));
     this.queue.onBroken = (error) => this.logFailed(error);
-    this.manifest.onFailed = (error) => this.#manifestFailed(error);
     this.rows = new RowWriter({
       catalog: this.catalog,
       queue: this.queue,
@@ -180,7 +179,7 @@ export class RegionServer {
    * The next open may find the change of schema that failed, or not: what is acknowledged from now on could be lost with
    * a family or table that is gone then. What was committed before is acknowledged as usual.
    */
-  #manifestFailed(error: StoreException): void {
+  manifestFailed(error: StoreException): void {
     this.logger.error({ err: error }, 'no more writes until the next open');
     this.queue.stop(error);
   }
@@ -478,6 +477,10 @@ async function recover(opened: Opened): Promise<RegionServer> {
     notes: recovered.notes,
   };
   for (const note of recovery.notes) logger.warn({ data: dir }, note);
+  if (!recovered.cleanEnd) {
+    const swept = await files.sweep();
+    if (swept > 0) logger.info({ data: dir, files: swept }, 'removed files of unfinished work');
+  }
   server.current = new RegionServer({
     env,
     layout,
@@ -493,6 +496,7 @@ async function recover(opened: Opened): Promise<RegionServer> {
     nonces,
     recovery,
   });
+  manifest.onFailed = (error) => server.current?.manifestFailed(error);
   return server.current;
 }
 

@@ -22,6 +22,9 @@ export const MERGED_FLAG = 'merged';
 /** Of a file that other regions have a part in, too: only the rows within the region's borders count. */
 export const PART_FLAG = 'part';
 
+/** Store files lie in data/<namespace>/<table>/<region>/<family>: the fifth folder down. */
+const FILE_DEPTH = 5;
+
 /** Where a new file belongs. */
 export interface FilePlace {
   readonly table: TableState;
@@ -283,7 +286,10 @@ export class StoreFiles {
     }
   }
 
-  /** Removes files in the data folders that the manifest does not name: what a crash left. Gives their count. */
+  /**
+   * Removes files in the data folders that the manifest does not name: what a crash left. Gives their count. Only before
+   * the first flush: a file that is being written is not named yet.
+   */
   async sweep(): Promise<number> {
     const { fs } = this.#env;
     const named = new Set<string>();
@@ -294,8 +300,8 @@ export class StoreFiles {
         const path = `${folder}/${name}`;
         const stat = await fs.stat(path);
         if (stat?.isDirectory === true) {
-          if (depth < 4) await visit(path, depth + 1);
-        } else if (stat !== null && depth === 4 && !named.has(path)) {
+          if (depth < FILE_DEPTH) await visit(path, depth + 1);
+        } else if (stat !== null && depth === FILE_DEPTH && !named.has(path)) {
           await fs.remove(path);
           removed++;
         }
