@@ -83,6 +83,11 @@ export class Manifest {
   #checkpointWriter: Promise<void> | null = null;
   #checkpointFloorBytes = 0;
   #failure: ManifestFailedException | null = null;
+  /**
+   * Told once, before the commit that met it is rejected, that a write or sync has failed for good. What the next open
+   * will find is then unknown, e.g. whether a family is dropped: nothing may be acknowledged that depends on it.
+   */
+  onFailed: ((failure: ManifestFailedException) => void) | null = null;
   #closed = false;
 
   private constructor(journal: Journal | null, state: ManifestState, options: ManifestOptions) {
@@ -324,9 +329,10 @@ export class Manifest {
     if (this.#failure !== null) return;
     if (error instanceof DiskFullException && this.#journal?.uncertain !== true) return;
     this.#failure = new ManifestFailedException(
-      'the manifest could not be written; no changes until the store is opened again',
+      `the manifest could not be written; no changes until the store is opened again: ${String(error)}`,
       { cause: error },
     );
+    this.onFailed?.(this.#failure);
   }
 
   async #startOver(journal: Journal): Promise<void> {

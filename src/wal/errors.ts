@@ -1,13 +1,12 @@
 /** The failures that belong to the log. Damage is `CorruptionException`, a full disk `DiskFullException` (io). */
 import { StoreException } from '../io/index.ts';
+import { LogFailedException as LogFailed } from '../model/index.ts';
 
 /**
  * A write or sync of the log failed. For good: it is never retried on the same file, since after a failed sync nobody
  * knows what the disk holds. Every later append, `makeRoom` and `sync` throws the same error; the next open recovers.
  */
-export class LogFailedException extends StoreException {
-  readonly code: string = 'LogFailedException';
-  readonly retryable: boolean = false;
+export class LogFailedException extends LogFailed {
   readonly path: string;
   constructor(what: string, path: string, options?: ErrorOptions) {
     super(`${what} in ${path}: the log takes no more writes until the store is reopened`, options);
