@@ -6,7 +6,13 @@ export { open, EmbeddedConnection } from './engine/index.ts';
 export type { Logger, OpenOptions, RecoverySummary } from './engine/index.ts';
 export * from './model/index.ts';
 export * from './filter/builders.ts';
-export { describeFilter, filterFromJson, filterToJson, parseFilter } from './filter/index.ts';
+export {
+  BaseFilter,
+  describeFilter,
+  filterFromJson,
+  filterToJson,
+  parseFilter,
+} from './filter/index.ts';
 export type { CellView, SeekKey } from './cell/index.ts';
 export {
   CorruptionException,

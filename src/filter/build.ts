@@ -359,7 +359,7 @@ function fuzzyPatterns(spec: FuzzyRowFilterSpec): FuzzyPattern[] {
   if (!Array.isArray(spec.keys) || spec.keys.length === 0) {
     throw new IllegalArgumentException('a FuzzyRowFilter needs at least one key');
   }
-  return spec.keys.map((key) => fuzzyPattern(key, anyByte));
+  return (spec.keys as readonly FuzzyKey[]).map((key) => fuzzyPattern(key, anyByte));
 }
 
 /** A mask in the wire's coding has nothing but its two bytes; else 0 is fixed and 1 any. HBase: preprocessMask. */

@@ -129,7 +129,7 @@ export class ColumnPaginationFilter extends BaseFilter {
     this.#count = 0;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     if (this.#count >= this.#offset + this.#limit) return FILTER_NEXT_ROW;
     const code = this.#count < this.#offset ? FILTER_NEXT_COL : FILTER_INCLUDE_AND_NEXT_COL;
     this.#count++;
@@ -186,7 +186,7 @@ export class ColumnCountGetFilter extends BaseFilter {
     return this.#count > this.#limit;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     this.#count++;
     return this.#count > this.#limit ? FILTER_NEXT_COL : FILTER_INCLUDE_AND_NEXT_COL;
   }
@@ -200,7 +200,7 @@ export class FirstKeyOnlyFilter extends BaseFilter {
     this.#hasFound = false;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     if (this.#hasFound) return FILTER_NEXT_ROW;
     this.#hasFound = true;
     return FILTER_INCLUDE;

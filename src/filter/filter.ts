@@ -25,6 +25,7 @@ export function isIncluded(code: FilterCode): boolean {
   return code <= FILTER_INCLUDE_AND_SEEK_NEXT_ROW;
 }
 
+/* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are for those who override */
 /** A filter that passes everything: the start of every other. HBase: FilterBase. */
 export abstract class BaseFilter implements CellFilter {
   /** A MUST_PASS_ALL list asks such filters for a hint although another filter has dropped the cell. HBase: HintingFilter. */

@@ -1,5 +1,6 @@
 export * from './filter.ts';
 export * from './builders.ts';
+export { filtersPage } from './catalog.ts';
 export { FILTER_TYPES, filterMaker } from './build.ts';
 export { comparatorOf, comparisonOf } from './build_comparator.ts';
 export type { Comparator, Comparison } from './comparators.ts';

@@ -38,7 +38,7 @@ function plain(value: unknown): unknown {
 function revived(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(revived);
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value);
+  const members: [string, unknown][] = Object.entries(value);
   if (members.length === 1) {
     const [name, member] = members[0]!;
     if (name === '$bytes' && typeof member === 'string') {

@@ -169,7 +169,7 @@ class LanguageParser {
     const text = this.#text;
     if (text.toString('latin1', this.#at, end) !== keyword) return false;
     const next = text[end];
-    if (next === undefined || (!isBlank(next) && next !== OPEN)) return false;
+    if (next !== undefined && !isBlank(next) && next !== OPEN) return false;
     this.#at = end;
     return true;
   }

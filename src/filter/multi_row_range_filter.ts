@@ -129,11 +129,11 @@ export class MultiRowRangeFilter extends BaseFilter {
     return range !== undefined && placeIn(range, cell) === 0 ? low : low - 1;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     return this.#code;
   }
 
-  override nextCellHint(_cell: CellView): SeekKey | null {
+  override nextCellHint(): SeekKey | null {
     const range = this.#ranges[this.#current]!;
     return this.#hint.toRow(this.#reversed ? range.stop : range.start);
   }

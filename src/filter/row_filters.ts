@@ -43,12 +43,12 @@ export class PrefixFilter extends BaseFilter {
     return this.#hasPassed;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     if (this.#isBefore) return FILTER_SEEK_NEXT_USING_HINT;
     return this.#filtersRow ? FILTER_NEXT_ROW : FILTER_INCLUDE;
   }
 
-  override nextCellHint(_cell: CellView): SeekKey | null {
+  override nextCellHint(): SeekKey | null {
     return this.#hintRow === null ? null : this.#hint.toRow(this.#hintRow);
   }
 
@@ -104,7 +104,7 @@ export class InclusiveStopFilter extends BaseFilter {
     return this.#isDone;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     return this.#isDone ? FILTER_NEXT_ROW : FILTER_INCLUDE;
   }
 
@@ -133,7 +133,7 @@ export class RowFilter extends BaseFilter {
     return this.#filtersRow;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     return this.#filtersRow ? FILTER_NEXT_ROW : FILTER_INCLUDE;
   }
 
@@ -161,14 +161,14 @@ export class RandomRowFilter extends BaseFilter {
     this.#filtersRow = false;
   }
 
-  override filterRowKey(_firstCell: CellView): boolean {
+  override filterRowKey(): boolean {
     if (this.#chance < 0) this.#filtersRow = true;
     else if (this.#chance > 1) this.#filtersRow = false;
     else this.#filtersRow = this.#random(CHANCE_STEPS) / CHANCE_STEPS >= this.#chance;
     return this.#filtersRow;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     return this.#filtersRow ? FILTER_NEXT_ROW : FILTER_INCLUDE;
   }
 
@@ -187,7 +187,7 @@ export class FilterAllFilter extends BaseFilter {
     return true;
   }
 
-  override filterCell(_cell: CellView): FilterCode {
+  override filterCell(): FilterCode {
     return FILTER_NEXT_ROW;
   }
 }

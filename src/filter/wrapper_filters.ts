@@ -22,7 +22,7 @@ export class SkipFilter extends BaseFilter {
     this.#filtersRow = false;
   }
 
-  override filterRowKey(_firstCell: CellView): boolean {
+  override filterRowKey(): boolean {
     return false;
   }
 

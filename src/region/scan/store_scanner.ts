@@ -253,7 +253,10 @@ export class StoreScanner {
   }
 
   #seekHint(hint: SeekKey, cell: CellView): void {
-    if (compareCellToKey(cell, hint) >= 0) {
+    // From the empty column no hint is followed within its row: a marker of the family may stand below its cells, as in
+    // `#leaveColumn`. (HBase follows it, and what the marker hides comes back.)
+    const staysInRow = cell.qualifierLength === 0 && this.#isHere(hint);
+    if (staysInRow || compareCellToKey(cell, hint) >= 0) {
       this.#move = NEXT;
       return;
     }
@@ -269,6 +272,11 @@ export class StoreScanner {
     }
     this.#move = TO_TARGET;
     this.#steps = STEPS_MAX;
+  }
+
+  #isHere({ row, rowAt, rowLength }: SeekKey): boolean {
+    const { buf, length } = this.#row;
+    return compareRanges(row, rowAt, rowLength, buf, 0, length) === 0;
   }
 
   #makeMove(): SourceState {
