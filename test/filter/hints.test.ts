@@ -19,6 +19,7 @@ import {
   pageFilter,
   prefixFilter,
   qualifierFilter,
+  regexStringComparator,
   rowFilter,
   skipFilter,
   substringComparator,
@@ -233,4 +234,22 @@ describe('a hint moves the scanner', () => {
     expect(cells).toBe(80);
     expect(looks).toBeLessThan(800);
   });
+});
+
+test('a costly expression ends its turn early', () => {
+  const spec = normalizeScan({});
+  const pattern = regexStringComparator('(x+x+)+y|(v|v?)*w');
+  const scanner = new RegionScanner({
+    stores: openStores([GRID], spec, false),
+    spec,
+    readHigh: 1,
+    readLow: 0,
+    nowMs: NOW,
+    filter: filterMaker(valueFilter('EQUAL', pattern))({ reversed: false, random: () => 0 }),
+  });
+  const batch = new CellBatch();
+  let turns = 1;
+  while (scanner.next(batch, { resultsMax: 9, bytesMax: 9, examinedMax: 100 }) !== END) turns++;
+  // 1,640 looks at cells and rows would be 17 turns.
+  expect(turns).toBeGreaterThan(25);
 });
