@@ -313,7 +313,10 @@ export class Life extends ReadingLife {
   async change(name: string, change: Change): Promise<void> {
     const { model, journal } = this.parts;
     const { step } = journal;
-    const expected = outcomeOf(model.find(name), change);
+    const table = model.find(name);
+    const expected = outcomeOf(table, change);
+    // Before a family goes the table is flushed.
+    if (table !== null && change.kind === 'dropFamily') table.hasFiles = true;
     const turn = this.turn(name);
     turn.turn++;
     turn.changing = true;
@@ -325,7 +328,7 @@ export class Life extends ReadingLife {
       if (typeof expected === 'string') {
         throw new SimFailure(step, `${change.kind} of ${name} was done; expected ${expected}`);
       }
-      const control = this.entries.slice(seenBefore).find((entry) => entry.kind === 'control');
+      const control = this.changeSince(seenBefore);
       if (control === undefined) throw new SimFailure(step, `${change.kind} took no TSO`);
       const wrong = applyOutcome(model, name, expected, control.tso, factsOf(this.server, name));
       if (wrong !== null) throw new SimFailure(step, `${change.kind}: ${wrong}`);
@@ -336,7 +339,7 @@ export class Life extends ReadingLife {
       journal.answer(() => `${step} ! ${error.name} ${error.message}`);
       if (error.name === expected) return;
       this.checkFault(step, error);
-      const control = this.entries.slice(seenBefore).find((entry) => entry.kind === 'control');
+      const control = this.changeSince(seenBefore);
       if (control !== undefined)
         this.pendingChange = { step, table: name, change, tso: control.tso };
     } finally {

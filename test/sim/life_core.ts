@@ -145,13 +145,20 @@ export class LifeCore {
   }
   /** The change that a crash now would leave undecided. */
   undecided: (ChangeRecord & { seenBefore: number }) | null = null;
+  /** The change of schema that took its TSO since then; flushes take some, too. */
+  changeSince(seenBefore: number): Entry | undefined {
+    return this.entries
+      .slice(seenBefore)
+      .find((entry) => entry.kind === 'control' && !entry.what.startsWith('flush '));
+  }
+
   /** Ends the life: from now on nothing is recorded. */
   end(): { durable: bigint } {
     const durable = durableTso(this.server);
     this.isOver = true;
     if (this.undecided !== null && this.pendingChange === null) {
       const { seenBefore, ...record } = this.undecided;
-      const control = this.entries.slice(seenBefore).find((entry) => entry.kind === 'control');
+      const control = this.changeSince(seenBefore);
       if (control !== undefined) this.pendingChange = { ...record, tso: control.tso };
     }
     return { durable };

@@ -160,6 +160,9 @@ export class ReadingLife extends LifeCore {
         if (asked.some((one) => !names.includes(String(one).split(':')[0]!))) return;
         break;
       }
+      case 'NotInMemoryException':
+        if (this.parts.model.tables.get(record.tableId)?.hasFiles === true) return;
+        break;
       case 'SnapshotInFuture':
         if (this.isFaulty || (record.tso !== null && record.tso > called.told)) return;
         break;

@@ -57,6 +57,11 @@ export class ModelTable {
   readonly createdTso: bigint;
   droppedTso: bigint | null = null;
   isEnabled = true;
+  /**
+   * Cells may have gone to store files, where the rules drop some (HBase: flush). Until the model plays flushes itself,
+   * answers of such a table are only held to cells that were written.
+   */
+  hasFiles = false;
   /** Start keys of the regions but the first. */
   readonly splits: readonly string[];
   readonly versions: SchemaVersion[] = [];
@@ -88,16 +93,26 @@ export class ModelTable {
     else cells.push(cell);
   }
 
-  /** Forgets the commits that a crash has lost. */
-  forget(isLost: (tso: bigint) => boolean): void {
-    for (const rows of this.#families.values()) {
+  /** Forgets what a crash has lost. */
+  forget(isLost: (familyId: number, cell: ModelCell) => boolean): void {
+    for (const [familyId, rows] of this.#families) {
       for (const [row, cells] of rows) {
         rows.set(
           row,
-          cells.filter((cell) => !isLost(cell.tso)),
+          cells.filter((cell) => !isLost(familyId, cell)),
         );
       }
     }
+  }
+
+  /** Whether every one of these rows of cells, as text, holds nothing but cells that were written. */
+  hasWritten(rows: readonly string[], textOfCell: (cell: ModelCell) => string): boolean {
+    const written = new Set<string>(['null']);
+    for (const families of this.#families.values()) {
+      for (const cells of families.values())
+        for (const cell of cells) written.add(textOfCell(cell));
+    }
+    return rows.every((row) => splitCells(row).every((cell) => written.has(cell)));
   }
 
   /** Every cell of a row and family written at or below the TSO, in no order. */
@@ -175,6 +190,9 @@ export class Model {
     return [...this.tables.values()].filter((table) => table.droppedTso === null);
   }
 }
+
+/** Cells of a text; a TTL belongs to the cell before its blank. */
+const splitCells = (text: string): string[] => text.split(/ (?!ttl=)/);
 
 interface StoreRead {
   /** Null: all. */

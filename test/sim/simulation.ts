@@ -12,7 +12,7 @@ import {
   type SeededRandom,
   type SimEnv,
 } from '../../src/io/index.ts';
-import { cellsText, fromAnswer } from './cells.ts';
+import { cellsText, cellText, fromAnswer, type ModelCell } from './cells.ts';
 import { Checker, expectedRows, explain } from './checker.ts';
 import { Faults, type FaultKind } from './faults.ts';
 import { SimFailure } from './history.ts';
@@ -20,8 +20,9 @@ import { Journal } from './journal.ts';
 import { factsOf, Life } from './life.ts';
 import type { LifeParts, Retry, Told } from './life_core.ts';
 import { Model } from './model.ts';
-import { readLog, type Commit, type Entry } from './observe.ts';
-import { Workload, type WorkloadOptions } from './operations.ts';
+import { joined, readLog, type Commit, type Entry } from './observe.ts';
+import { Workload } from './operations.ts';
+import { profileOf, type Profile } from './profile.ts';
 import { applyOutcome, outcomeOf } from './schema.ts';
 
 const DIR = 'disk/store';
@@ -60,16 +61,6 @@ interface Promises {
   /** Every logged commit up to here, after a power cut and after a kill. */
   readonly power: bigint;
   readonly kill: bigint;
-}
-
-interface Profile {
-  readonly workload: WorkloadOptions;
-  readonly open: OpenOptions;
-  readonly clients: number;
-  readonly lifeSteps: number;
-  readonly faultChance: number;
-  readonly clockChance: number;
-  readonly changes: number;
 }
 
 export class Simulation {
@@ -316,13 +307,15 @@ export class Simulation {
   #judge(life: Life, ending: Ending): void {
     const defaultDurability = this.#profile.open.durability ?? 'FSYNC_WAL';
     const { entries, intents, reads } = life;
+    // A change may have been made, and worked with, before its caller heard of it.
+    this.#pending = life.pendingChange;
+    this.#decidePending(life.server);
     this.#checker.check({ entries, intents, reads, defaultDurability });
     this.#endings[ending]++;
     this.#commits += entries.length;
     this.#reads += reads.length;
     this.#clockMaxMs = Math.max(this.#clockMaxMs, life.clockMaxMs);
     this.#life = null;
-    this.#pending = life.pendingChange;
     this.#skipped = [];
     for (const entry of entries) {
       if (isLogged(entry)) this.#logged.set(entry.tso, entry);
@@ -398,16 +391,17 @@ export class Simulation {
   async #recovered(server: RegionServer): Promise<void> {
     this.#env.clock.nowMs();
     const log = await readLog(this.#env, `${DIR}/wal`);
-    const last = this.#checkLog(log);
-    this.#forgetLost(last);
+    const last = this.#checkLog(log, server);
+    this.#forgetLost(last, server);
     if (this.#told.acked > last) this.#told.acked = last;
     this.#decidePending(server);
+    this.#pending = null;
     this.#promises = { power: last, kill: last };
     await this.#audit(server);
   }
 
   /** The log holds the commits that were made up to some TSO, all of them and nothing else. Gives that TSO. */
-  #checkLog(log: readonly Entry[]): bigint {
+  #checkLog(log: readonly Entry[], server: RegionServer): bigint {
     const { step } = this.journal;
     const found = new Set<bigint>();
     for (const entry of log) {
@@ -419,8 +413,9 @@ export class Simulation {
       if (is !== was) throw new SimFailure(step, `the log has\n  ${is}\nfor\n  ${was}`);
       if (entry.kind === 'commit') this.#checkFamilies(entry);
     }
-    const last = log.at(-1)?.tso ?? 0n;
-    const first = log[0]?.tso ?? 0n;
+    let last = log.at(-1)?.tso ?? 0n;
+    for (const { tso } of server.manifest.all('flushed')) last = max(last, tso);
+    const first = log[0]?.tso ?? last + 1n;
     const promised = this.#onlyKilled ? this.#promises.kill : this.#promises.power;
     for (const [tso, entry] of this.#logged) {
       if (found.has(tso) || tso < first) continue;
@@ -445,13 +440,17 @@ export class Simulation {
     }
   }
 
-  #forgetLost(last: bigint): void {
+  #forgetLost(last: bigint, server: RegionServer): void {
     const lost = new Set(this.#skipped);
     for (const tso of this.#logged.keys()) if (tso > last) lost.add(tso);
     this.#skipped = [];
     if (lost.size === 0) return;
     for (const tso of lost) this.#logged.delete(tso);
-    for (const table of this.#model.tables.values()) table.forget((tso) => lost.has(tso));
+    for (const table of this.#model.tables.values()) {
+      table.forget(
+        (familyId, cell) => lost.has(cell.tso) && !isFlushed(server, table.id, familyId, cell),
+      );
+    }
     for (const [nonce, tso] of this.#checker.nonces) {
       if (lost.has(tso)) this.#checker.nonces.delete(nonce);
     }
@@ -462,7 +461,6 @@ export class Simulation {
   /** Finds out whether the change of schema that was under way exists. */
   #decidePending(server: RegionServer): void {
     const pending = this.#pending;
-    this.#pending = null;
     if (pending === null) return;
     const { table: name, change, tso, step } = pending;
     const before = this.#model.find(name);
@@ -472,6 +470,7 @@ export class Simulation {
     if (!isDone(server, name, before, facts, tso)) return;
     const wrong = applyOutcome(this.#model, name, outcome, tso, facts);
     if (wrong !== null) throw new SimFailure(step, `after a crash, ${change.kind}: ${wrong}`);
+    this.#pending = null;
     this.journal.note(() => `${change.kind} of ${name} had been done`);
   }
 
@@ -513,6 +512,7 @@ export class Simulation {
           moment,
         );
         if (rows.join('\n') === wanted.join('\n')) continue;
+        if (table.hasFiles && table.hasWritten(rows, cellText)) continue;
         const at = rows.findIndex((row, i) => row !== wanted[i]);
         const where = at < 0 ? rows.length : at;
         throw new SimFailure(
@@ -530,6 +530,18 @@ function vouchedBytes(path: string, bytes: Uint8Array): number {
 }
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** The cell has gone to a store file: what skipped the log is not lost then. */
+function isFlushed(
+  server: RegionServer,
+  tableId: number,
+  familyId: number,
+  { row, tso }: ModelCell,
+): boolean {
+  const region = server.catalog.byId(tableId)?.regionOf(Buffer.from(row, 'latin1'));
+  const store = region?.stores.find((one) => one.familyId === familyId);
+  return store !== undefined && tso <= joined(store.flushedHigh, store.flushedLow);
+}
 
 const isLogged = (entry: Entry): boolean => entry.kind === 'control' || entry.durability > 1;
 
@@ -550,36 +562,4 @@ function isDone(
   if (before === null || facts === null || before.id !== facts.id) return before?.id !== facts?.id;
   const schemas = server.manifest.get('table', facts.id)?.schemas ?? [];
   return schemas.at(-1)?.tso === tso || server.catalog.get(name).enabled !== before.isEnabled;
-}
-
-/** What kind of run a seed gives. */
-function profileOf(random: SeededRandom): Profile {
-  const isBusy = random.chance(0.2);
-  const mixes: WorkloadOptions['durabilities'][] = [
-    [undefined],
-    [undefined, undefined, 'SYNC_WAL', 'ASYNC_WAL', 'FSYNC_WAL', 'SKIP_WAL'],
-    ['FSYNC_WAL', 'SYNC_WAL'],
-    [undefined, 'SYNC_WAL', 'ASYNC_WAL'],
-  ];
-  return {
-    workload: {
-      longValues: isBusy ? 0.3 : [0, 0.02, 0.1][random.int(3)]!,
-      longLength: isBusy ? 40_000 : 4000,
-      durabilities: mixes[random.int(mixes.length)]!,
-      explicitTimestamps: [0.1, 0.35, 0.7][random.int(3)]!,
-    },
-    open: {
-      durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
-      memstoreBytes: 64 * 1024 * 1024,
-      busyTimeoutMs: 5 + random.int(20),
-      logSegmentBytes: 64 * 1024 * (1 + random.int(3)),
-      asyncSyncMs: 1 + random.int(30),
-      blockingSync: random.chance(0.4),
-    },
-    clients: 1 + random.int(12),
-    lifeSteps: [10, 40, 120, 400][random.int(4)]!,
-    faultChance: random.chance(0.5) ? 0.4 : 0,
-    clockChance: random.chance(0.5) ? 0.02 : 0,
-    changes: [0.01, 0.05, 0.2][random.int(3)]!,
-  };
 }

@@ -1,0 +1,46 @@
+/** What kind of run a seed gives: how much happens at once, how long lives are, what goes wrong. */
+import type { OpenOptions } from '../../src/engine/index.ts';
+import type { SeededRandom } from '../../src/io/index.ts';
+import type { WorkloadOptions } from './operations.ts';
+
+export interface Profile {
+  readonly workload: WorkloadOptions;
+  readonly open: OpenOptions;
+  readonly clients: number;
+  readonly lifeSteps: number;
+  readonly faultChance: number;
+  readonly clockChance: number;
+  readonly changes: number;
+}
+
+/** What kind of run a seed gives. */
+export function profileOf(random: SeededRandom): Profile {
+  const isBusy = random.chance(0.2);
+  const mixes: WorkloadOptions['durabilities'][] = [
+    [undefined],
+    [undefined, undefined, 'SYNC_WAL', 'ASYNC_WAL', 'FSYNC_WAL', 'SKIP_WAL'],
+    ['FSYNC_WAL', 'SYNC_WAL'],
+    [undefined, 'SYNC_WAL', 'ASYNC_WAL'],
+  ];
+  return {
+    workload: {
+      longValues: isBusy ? 0.3 : [0, 0.02, 0.1][random.int(3)]!,
+      longLength: isBusy ? 40_000 : 4000,
+      durabilities: mixes[random.int(mixes.length)]!,
+      explicitTimestamps: [0.1, 0.35, 0.7][random.int(3)]!,
+    },
+    open: {
+      durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
+      memstoreBytes: 64 * 1024 * 1024,
+      busyTimeoutMs: 5 + random.int(20),
+      logSegmentBytes: 64 * 1024 * (1 + random.int(3)),
+      asyncSyncMs: 1 + random.int(30),
+      blockingSync: random.chance(0.4),
+    },
+    clients: 1 + random.int(12),
+    lifeSteps: [10, 40, 120, 400][random.int(4)]!,
+    faultChance: random.chance(0.5) ? 0.4 : 0,
+    clockChance: random.chance(0.5) ? 0.02 : 0,
+    changes: [0.01, 0.05, 0.2][random.int(3)]!,
+  };
+}
