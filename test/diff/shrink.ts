@@ -118,7 +118,7 @@ function smaller(command: Command): Command[] {
     if (!isList && !(command.op === 'delete')) variants.push(withoutMember(command, name));
     if (!Array.isArray(value) || name === 'timeRange') continue;
     for (let i = 0; i < value.length && value.length > 1; i++) {
-      variants.push({ ...command, [name]: value.toSpliced(i, 1) as unknown } as Command);
+      variants.push({ ...command, [name]: value.toSpliced(i, 1) as unknown });
     }
   }
   if (command.op === 'mutateRow' || command.op === 'check') {
