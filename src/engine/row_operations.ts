@@ -237,9 +237,17 @@ function* prepareColumns<V>(
   context.returned.push(...cells);
 }
 
+/**
+ * The new cell is newer than the one it was made from, also when that lies ahead of the clock (HBase: HRegion#reckonDelta,
+ * `Math.max(currentCell.getTimestamp() + 1, now)`, seen with 2.6.3).
+ */
 function setFloor(context: RowContext, old: NewestCell | null): void {
-  if (old === null) context.encoder.floor(context.floorHigh, context.floorLow);
-  else context.encoder.floor(old.tsHigh, old.tsLow);
+  if (old === null) {
+    context.encoder.floor(context.floorHigh, context.floorLow);
+    return;
+  }
+  const carries = old.tsLow === 0xffffffff;
+  context.encoder.floor(old.tsHigh + (carries ? 1 : 0), carries ? 0 : old.tsLow + 1);
 }
 
 function toAmount(amount: bigint | number): bigint {

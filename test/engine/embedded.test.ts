@@ -143,6 +143,23 @@ describe.each([{ where: 'in memory' }, { where: 'on a folder' }])('$where', ({ w
     expect((await connection.table('t').get('m'))?.text('f:a')).toBe('later');
   });
 
+  test('an increment of a cell ahead of the clock is one millisecond newer', async () => {
+    const table = connection.table('t');
+    const ahead = BigInt(Date.now()) + 1_000_000n;
+    await table.put('r', { 'f:n': 7n }, { ts: ahead });
+    const { result } = await table.increment('r', { 'f:n': 1 });
+    expect(result!.cells.map(({ ts }) => ts)).toEqual([ahead + 1n]);
+    expect((await table.get('r'))?.int64('f:n')).toBe(8n);
+    // A condition only keeps what it lets in from being older than what it saw.
+    await table.checkAndMutate(
+      'r',
+      { column: 'f:n', value: 8n },
+      { put: 'r', values: { 'f:n': 9n } },
+    );
+    expect((await table.get('r'))!.cells.map(({ ts }) => ts)).toEqual([ahead + 1n]);
+    expect((await table.get('r'))?.int64('f:n')).toBe(9n);
+  });
+
   test('reads as of a moment', async () => {
     const table = connection.table('t');
     await table.put('r', { 'f:a': 'old' });
