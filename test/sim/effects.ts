@@ -239,7 +239,7 @@ class Composer {
       type: PUT,
       value,
       ttlMs: options?.ttl ?? old?.ttlMs ?? 0,
-      floor: old === null ? this.#floor : old.ts,
+      floor: old === null ? this.#floor : old.ts + 1,
     });
     if (options?.returnResults !== false) this.#returned.push(cell);
   }
