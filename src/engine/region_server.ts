@@ -9,14 +9,14 @@ import { IllegalArgumentException, StoreClosedException, shown } from '../model/
 import type { FileDescription, StoreStatus } from '../model/index.ts';
 import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
-import type { LogListener, LogOptions } from '../wal/index.ts';
+import type { LogListener, LogOptions, RecoveredLog } from '../wal/index.ts';
 import { Background } from './background.ts';
 import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
-import type { CommitLog } from './commit_queue.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
+import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
 import { MemoryLog } from './memory_log.ts';
 import { HistoryFloor } from './history_floor.ts';
 import { Nonces } from './nonces.ts';
@@ -103,9 +103,8 @@ export class RegionServer {
     this.files = parts.files;
     this.recovery = parts.recovery;
     this.#lock = parts.lock;
-    const log: CommitLog = parts.log ?? new MemoryLog(parts.readPoint);
     this.queue = new CommitQueue({
-      log,
+      log: parts.log ?? new MemoryLog(parts.readPoint),
       clock: parts.oracle,
       readPoint: parts.readPoint,
       timers: parts.env.timers,
@@ -288,9 +287,23 @@ export class RegionServer {
       if (failure === null) {
         await this.log?.sync();
         await this.oracle.close();
+        await this.log?.close();
+        await this.#noteLogEnd();
       }
     } finally {
       await this.#closeFiles();
+    }
+  }
+
+  /** The next open knows how far the log goes, so that not even a missing last segment passes for its end. */
+  async #noteLogEnd(): Promise<void> {
+    const end = this.log?.endPlace ?? null;
+    if (end === null) return;
+    try {
+      await this.manifest.commit([putLogEnd(end)]);
+    } catch (error) {
+      // The log is whole without it.
+      this.logger.warn({ err: error }, 'the end of the log could not be noted');
     }
   }
 
@@ -447,13 +460,12 @@ async function recover(opened: Opened): Promise<RegionServer> {
   const kept = manifest.get('nonces', ONLY);
   if (kept !== undefined) nonces.unpack(kept.body);
   const replay = new LogReplay(catalog, manifest, nonces);
-  const logOptions: LogOptions = {
+  const logOptions = {
     ...logOptionsOf(settings, manifest),
     isDiskBusy: () => server.current?.background.isBusy === true,
     archiveDir: layout.archivedWal,
   };
-  const recoverOptions = { ...logOptions, salvage: settings.salvage };
-  const recovered = await recoverLog(env, layout.wal, recoverOptions, (r) => replay.record(r));
+  const recovered = await replayLog(opened, logOptions, replay);
   const readPoint = new ReadPoint();
   const listener: LogListener = {
     advanced: (readHigh, readLow, durableHigh, durableLow) =>
@@ -474,7 +486,7 @@ async function recover(opened: Opened): Promise<RegionServer> {
     cells: replay.cells,
     tookMs: env.clock.monotonicMs() - startMs,
     cleanClose: recovered.cleanEnd,
-    notes: recovered.notes,
+    notes: notesOf(recovered),
   };
   for (const note of recovery.notes) logger.warn({ data: dir }, note);
   if (!recovered.cleanEnd) {
@@ -498,6 +510,32 @@ async function recover(opened: Opened): Promise<RegionServer> {
   });
   manifest.onFailed = (error) => server.current?.manifestFailed(error);
   return server.current;
+}
+
+function notesOf({ notes, lost }: RecoveredLog): string[] {
+  return [
+    ...notes,
+    ...lost.map(({ path, from, to }) =>
+      to === 0
+        ? `${path} is missing: its records are lost`
+        : `${path}: bytes ${from} to ${to} are lost`,
+    ),
+  ];
+}
+
+/** Replays the log, which goes at least to where the manifest says that it ended. */
+async function replayLog(
+  opened: Opened,
+  logOptions: LogOptions & { storeId: Uint8Array },
+  replay: LogReplay,
+): Promise<RecoveredLog> {
+  const { env, dir, settings, manifest } = opened;
+  const options = { ...logOptions, salvage: settings.salvage, reached: logEndOf(manifest) };
+  const { wal } = new DataLayout(dir);
+  const recovered = await recoverLog(env, wal, options, (record) => replay.record(record));
+  // What salvage has given up is not missed again.
+  if (recovered.lost.length > 0) await manifest.commit([forgetLogEnd()]);
+  return recovered;
 }
 
 function logOptionsOf(

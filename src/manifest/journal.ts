@@ -56,6 +56,8 @@ export class Journal {
   #checkpointEndAt: number;
   #torn = false;
   #uncertain = false;
+  /** Edits were appended that CURRENT does not vouch for. */
+  #isAhead = false;
 
   constructor(env: Env, folder: string, packer: Packer, file: RecordFile, checkpointEndAt: number) {
     this.#env = env;
@@ -102,6 +104,7 @@ export class Journal {
       throw error;
     }
     await this.#certainly(this.#file.sync());
+    this.#isAhead = true;
   }
 
   async #certainly(step: Promise<void>): Promise<void> {
@@ -147,6 +150,7 @@ export class Journal {
     this.#file = file;
     this.#checkpointEndAt = checkpointEndAt;
     this.#torn = false;
+    this.#isAhead = false;
     await this.#certainly(performSwitch(fs, this.#folder));
     await old.close();
     await removeGeneration(fs, this.#folder, old.identity.generation);
@@ -162,8 +166,24 @@ export class Journal {
     return discard(this.#env, this.#folder, file);
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  /** Says in CURRENT how far the file goes, so that an end cut off later is missed, and gives the file back. */
+  async close(): Promise<void> {
+    try {
+      if (this.#isAhead && !this.#torn && !this.#uncertain) await this.#vouch();
+    } finally {
+      await this.#file.close();
+    }
+  }
+
+  async #vouch(): Promise<void> {
+    const { fs } = this.#env;
+    try {
+      await prepareSwitch(fs, this.#folder, this.#file);
+      await performSwitch(fs, this.#folder);
+    } catch (error) {
+      // The old pointer names the same file and only vouches for less of it.
+      if (!(error instanceof StoreException)) throw error;
+    }
   }
 }
 

@@ -24,7 +24,7 @@ import {
 import { Batch } from './batch.ts';
 import { LogRecord } from './record.ts';
 import { RecordWriter } from './record_writer.ts';
-import { newSegmentInfo, type SegmentInfo } from './segment.ts';
+import { newSegmentInfo, type SegmentInfo, segmentPath } from './segment.ts';
 import { surveySegments, type Survey, type SurveyedSegment } from './survey.ts';
 
 export interface RecoverOptions {
@@ -34,6 +34,18 @@ export interface RecoverOptions {
    * Goes on behind damage: what is lost is reported, and covered so that the next open succeeds. Default false.
    */
   readonly salvage?: boolean;
+  /**
+   * A place that the log is known to have reached on the disk, whatever its own records say: damage or an end before it is
+   * damage. So nothing passes for the end of a log that was closed, not even a last segment that is gone. Default: none.
+   */
+  readonly reached?: LogPlace | null;
+}
+
+/** A place in the log. */
+export interface LogPlace {
+  readonly segment: number;
+  /** Bytes from the start of that segment. */
+  readonly offset: number;
 }
 
 /** Bytes `from` … `to` of a file that held records nobody can read; 0 … 0 if the whole file is missing. */
@@ -79,7 +91,7 @@ export async function recoverLog(
   onRecord: (record: LogRecord) => void,
 ): Promise<RecoveredLog> {
   const survey = await surveySegments(env.fs, dir, options.storeId ?? null);
-  return new Recovery(env, dir, survey, options.salvage ?? false, onRecord).run();
+  return new Recovery(env, dir, survey, options, onRecord).run();
 }
 
 class Recovery {
@@ -109,14 +121,16 @@ class Recovery {
     env: Env,
     dir: string,
     survey: Survey,
-    salvage: boolean,
+    options: RecoverOptions,
     onRecord: (record: LogRecord) => void,
   ) {
     this.#env = env;
     this.#dir = dir;
     this.#survey = survey;
-    this.#salvage = salvage;
+    this.#salvage = options.salvage ?? false;
     this.#onRecord = onRecord;
+    this.#syncedSegment = options.reached?.segment ?? 0;
+    this.#syncedOffset = options.reached?.offset ?? 0;
   }
 
   async run(): Promise<RecoveredLog> {
@@ -125,6 +139,7 @@ class Recovery {
     for (const segment of this.#survey.chain) {
       if (!(await this.#replaySegment(segment))) break;
     }
+    this.#checkReached();
     await this.#cut();
     await this.#writeAgain();
     return {
@@ -137,8 +152,18 @@ class Recovery {
       lost: this.#lost,
       endOffset: this.#ends.at(-1) ?? 0,
       isSegmentEnded: this.#lastKind === KIND_SEGMENT_END && this.#isLastHere,
-      nextNumber: this.#survey.nextNumber,
+      nextNumber: Math.max(this.#survey.nextNumber, this.#syncedSegment + 1),
     };
+  }
+
+  /** The log goes at least to where it is known to be synced, or its last segments are missing. */
+  #checkReached(): void {
+    const number = this.#segments.at(-1)?.number ?? 0;
+    const end = this.#ends.at(-1) ?? 0;
+    if (compareHalves(number, end, this.#syncedSegment, this.#syncedOffset) >= 0) return;
+    const path = segmentPath(this.#dir, this.#syncedSegment);
+    if (!this.#salvage) throw new CorruptionException('log segment is missing', path, 0);
+    if (number < this.#syncedSegment) this.#lost.push({ path, from: 0, to: 0 });
   }
 
   async #checkUnlinked(): Promise<void> {
@@ -167,7 +192,7 @@ class Recovery {
     let at = SEGMENT_HEADER_SIZE;
     if (segment.header === null) {
       // Headers are on the disk before a file has a segment's name: no crash damages one.
-      if (length > 0 && !this.#salvage) throw segment.fault!;
+      if (!this.#salvage) throw segment.fault!;
       if (!(await this.#isDamage(segment, 0, length, seed))) {
         this.#notes.push(`${segment.path}: ${segment.fault?.message ?? 'no header'}: cut`);
         return false;

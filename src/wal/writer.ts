@@ -26,7 +26,7 @@ import {
 } from './format.ts';
 import { Progress, type LogListener } from './progress.ts';
 import { RecordWriter, type RecordHead } from './record_writer.ts';
-import type { RecoveredLog } from './recover.ts';
+import type { LogPlace, RecoveredLog } from './recover.ts';
 import { copySegmentInfo, type OpenSegment, type SegmentInfo } from './segment.ts';
 import { SegmentStore, type LogHold } from './segment_store.ts';
 import { LogSpace, RESERVE } from './space.ts';
@@ -268,6 +268,12 @@ export class LogWriter {
   /** Bytes that the log takes on the disk, without what is allocated ahead as the next segment. */
   get sizeBytes(): number {
     return this.#store.bytes;
+  }
+
+  /** Where the log ends, once it is closed cleanly; null if nothing was written since it was opened. */
+  get endPlace(): LogPlace | null {
+    const { current, position } = this.#space;
+    return current === null ? null : { segment: current.number, offset: position };
   }
 
   /** The error that stopped the log; null while it works. */

@@ -59,7 +59,7 @@ describe('a full disk', () => {
     expectFault(await machine.fault((store) => store.admin.flush('t')), FULL, '/store/');
     expect(await machine.content()).toEqual(acknowledged);
     // What the failed flush had begun is gone, so that it does not keep the space.
-    expect(machine.env.fs.paths().filter((path) => path.startsWith('/store/data/'))).toEqual([]);
+    expect(machine.paths().filter((path) => path.startsWith('/store/data/'))).toEqual([]);
     expectFault(await machine.fault((store) => store.admin.flush('t')), FULL);
     await heals(machine, acknowledged);
   });

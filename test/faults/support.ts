@@ -106,9 +106,14 @@ export class Machine {
     });
   }
 
+  /** All files, as the store names them. */
+  paths(): string[] {
+    return this.env.fs.paths().map((path) => (path.startsWith('/') ? path : `/${path}`));
+  }
+
   /** The only file below a folder whose name matches. */
   pathOf(pattern: RegExp): string {
-    const found = this.env.fs.paths().filter((path) => pattern.test(path));
+    const found = this.paths().filter((path) => pattern.test(path));
     expect(found, String(pattern)).toHaveLength(1);
     return found[0]!;
   }
