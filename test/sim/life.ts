@@ -315,8 +315,9 @@ export class Life extends ReadingLife {
     const { step } = journal;
     const table = model.find(name);
     const expected = outcomeOf(table, change);
-    // Before a family goes the table is flushed.
-    if (table !== null && change.kind === 'dropFamily') table.hasFiles = true;
+    // Before something goes the table is flushed.
+    const goes = ['dropFamily', 'truncate', 'drop'].includes(change.kind);
+    if (table !== null && goes) table.hasFiles = true;
     const turn = this.turn(name);
     turn.turn++;
     turn.changing = true;

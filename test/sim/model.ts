@@ -357,6 +357,18 @@ function newestOf(
   return found;
 }
 
+/** The newest puts of a column up to VERSIONS, those of one commit counting once, as in HBase. */
+function withinVersions(column: readonly ModelCell[], versions: number): ReadonlySet<ModelCell> {
+  const commits = new Set<bigint>();
+  const kept = new Set<ModelCell>();
+  for (const cell of column) {
+    if (commits.size >= versions) break;
+    commits.add(cell.tso);
+    kept.add(cell);
+  }
+  return kept;
+}
+
 const isVersionMarker = (marker: ModelCell, qualifier: string): boolean =>
   marker.type === DELETE_FAMILY_VERSION ||
   (marker.type === DELETE && marker.qualifier === qualifier);
@@ -382,7 +394,7 @@ function livePuts(
       const left = column.filter((cell, i) => i === 0 || !sameKey(cell, column[i - 1]!));
       // As in HBase a put still counts where its successor comes together with a version marker.
       const counted = removing.some((marker) => isVersionMarker(marker, qualifier)) ? column : left;
-      const kept = new Set(counted.slice(0, versions));
+      const kept = withinVersions(counted, versions);
       return left.filter((cell) => kept.has(cell));
     });
     live = live.filter((put) => !removing.some((marker) => hides(marker, put)));

@@ -10,7 +10,7 @@ export const MUTANTS = [
     name: 'acknowledged before the write',
     file: 'src/wal/batch.ts',
     from: 'if (durability > ASYNC_WAL) this.waiterCount++;',
-    to: 'if (durability === FSYNC_WAL) this.waiterCount++;',
+    to: '',
   },
   {
     name: 'synced-to ahead of the sync',

@@ -39,7 +39,7 @@ export function profileOf(random: SeededRandom): Profile {
     },
     clients: 1 + random.int(12),
     lifeSteps: [10, 40, 120, 400][random.int(4)]!,
-    faultChance: random.chance(0.5) ? 0.4 : 0,
+    faultChance: random.chance(0.6) ? 0.5 : 0,
     clockChance: random.chance(0.5) ? 0.02 : 0,
     changes: [0.01, 0.05, 0.2][random.int(3)]!,
   };

@@ -209,7 +209,7 @@ export class Simulation {
         life.isFaulty = true;
         const kinds: FaultKind[] = [
           'diskFull',
-          'diskFull',
+          'logSync',
           'logSync',
           'logWrite',
           'metadata',
