@@ -212,10 +212,12 @@ export class CommitQueue {
 
   async #waitForMemory(region: Region, bytes: number): Promise<void> {
     let timedOut = false;
-    const timer = this.#timers.after(this.#limits.busyTimeoutMs, () => {
+    const onTimeout = (): void => {
       timedOut = true;
       this.#wakeMemoryWaiters();
-    });
+    };
+    // A write that waits keeps the process alive: it is answered, if only by the refusal.
+    const timer = this.#timers.after(this.#limits.busyTimeoutMs, onTimeout, true);
     try {
       for (;;) {
         this.onPressure?.();

@@ -112,6 +112,8 @@ export class Flusher {
       for (const region of regions) {
         if (this.#running.get(region) === flush) this.#running.delete(region);
       }
+      // Writers that filled the memory again while this ran have asked in vain: now the region can be flushed anew.
+      this.#parts.queue.released(0);
     });
     for (const region of regions) this.#running.set(region, flush);
     return flush;

@@ -264,8 +264,10 @@ export class SchemaChanges {
   ): { table: TableRecord; regions: RegionRecord[] } {
     const { manifest, clock } = this.#parts;
     const tableId = manifest.takeId('table');
-    const familyIds: Record<string, number> = {};
-    for (const family of schema.families) familyIds[family.name] = manifest.takeId('family');
+    // `fromEntries` and `hasOwn`: a family may have the name of a member of every object, such as `constructor`.
+    const familyIds: Readonly<Record<string, number>> = Object.fromEntries(
+      schema.families.map(({ name }) => [name, manifest.takeId('family')]),
+    );
     const regionIdMs = clock.nowMs();
     const regions = startKeys.map((startKey, i) => ({
       id: manifest.takeId('region'),
@@ -341,11 +343,13 @@ export class SchemaChanges {
       const { manifest, past } = this.#parts;
       const record = this.#record(table);
       const before = record.schemas[record.schemas.length - 1]!.familyIds;
-      const familyIds: Record<string, number> = {};
-      for (const { name } of schema.families) {
-        familyIds[name] = before[name] ?? manifest.takeId('family');
-      }
-      const dropped = Object.entries(before).filter(([name]) => !(name in familyIds));
+      const familyIds: Readonly<Record<string, number>> = Object.fromEntries(
+        schema.families.map(({ name }) => [
+          name,
+          (Object.hasOwn(before, name) ? before[name] : undefined) ?? manifest.takeId('family'),
+        ]),
+      );
+      const dropped = Object.entries(before).filter(([name]) => !Object.hasOwn(familyIds, name));
       return {
         edits: [
           put('table', { ...record, schemas: [...record.schemas, { tso, schema, familyIds }] }),

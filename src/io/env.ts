@@ -98,8 +98,10 @@ export interface Timer {
 }
 
 export interface Timers {
-  /** Runs `task` once after `ms`; does not keep the process alive by itself. */
-  after(ms: number, task: () => void): Timer;
+  /**
+   * Runs `task` once after `ms`. It keeps the process alive only if asked to: where a caller's promise depends on it.
+   */
+  after(ms: number, task: () => void, keepsAlive?: boolean): Timer;
   /** Runs `task` once in the next turn of the event loop, after pending I/O had its chance. */
   soon(task: () => void): void;
   /** Settles after `ms`; unlike `after` it keeps the process alive meanwhile, as somebody waits for it. */

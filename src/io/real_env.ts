@@ -27,9 +27,11 @@ class RealRandom implements Random {
 const TIMEOUT_MAX_MS = 0x7fff_ffff;
 
 class RealTimer implements Timer {
+  readonly #keepsAlive: boolean;
   #timeout: NodeJS.Timeout;
 
-  constructor(ms: number, task: () => void) {
+  constructor(ms: number, task: () => void, keepsAlive: boolean) {
+    this.#keepsAlive = keepsAlive;
     this.#timeout = this.#wait(ms, task);
   }
 
@@ -43,13 +45,13 @@ class RealTimer implements Timer {
       if (step === ms) task();
       else this.#timeout = this.#wait(ms - step, task);
     }, step);
-    return timeout.unref();
+    return this.#keepsAlive ? timeout : timeout.unref();
   }
 }
 
 class RealTimers implements Timers {
-  after(ms: number, task: () => void): Timer {
-    return new RealTimer(ms, task);
+  after(ms: number, task: () => void, keepsAlive: boolean = false): Timer {
+    return new RealTimer(ms, task, keepsAlive);
   }
   soon(task: () => void): void {
     setImmediate(task);
