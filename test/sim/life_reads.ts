@@ -163,6 +163,10 @@ export class ReadingLife extends LifeCore {
       case 'NotInMemoryException':
         if (this.parts.model.tables.get(record.tableId)?.hasFiles === true) return;
         break;
+      case 'SnapshotTooOld':
+        // A drop that could not be preceded by a flush gives up the past.
+        if (read.options.asOf !== undefined) return;
+        break;
       case 'SnapshotInFuture':
         if (this.isFaulty || (record.tso !== null && record.tso > called.told)) return;
         break;
