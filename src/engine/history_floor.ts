@@ -11,6 +11,7 @@
 import { put } from '../manifest/index.ts';
 import type { Edit, Manifest } from '../manifest/index.ts';
 import { SnapshotTooOld } from '../model/index.ts';
+import { tsoText } from './tso_text.ts';
 import type { Pins } from './pins.ts';
 import { joinHalves } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
@@ -92,7 +93,7 @@ export class HistoryFloor {
     const earliest = this.earliest(tableId);
     if (tso >= earliest) return;
     throw new SnapshotTooOld(
-      `the history of table ${tableName} is kept from TSO ${earliest} on, ${tso} is older`,
+      `the history of table ${tableName} is kept from TSO ${tsoText(earliest)} on, ${tsoText(tso)} is older`,
     );
   }
 

@@ -23,6 +23,7 @@ import type { HistoryFloor } from './history_floor.ts';
 import type { StoreFiles } from './store_files.ts';
 import { TableState } from './table_state.ts';
 import type { FamilyState } from './table_state.ts';
+import { tsoText } from './tso_text.ts';
 
 /** A family of a region as a reader sees it. */
 export interface ReadableFamily {
@@ -117,7 +118,7 @@ export class PastTables {
       this.floors.check(table.id, tso, table.name);
       return this.asOf(table, tso);
     }
-    throw new TableNotFoundException(`Table '${name}' was not found as of ${tso}`);
+    throw new TableNotFoundException(`Table '${name}' was not found as of TSO ${tsoText(tso)}`);
   }
 
   /** The table with the descriptor that a reader at `tso` sees. */
