@@ -1,4 +1,4 @@
-/** Commands on data: put, get, scan, count, delete. */
+/** Commands on data: put, incr, append, get, scan, count, delete. */
 import { Option, type Command } from 'commander';
 import { fromStringBinary } from '../cell/index.ts';
 import type { CellInput, DeleteSpec, Durability, MutationOptions, Result } from '../model/index.ts';
@@ -27,6 +27,10 @@ export const DURABILITIES: readonly string[] = [
 const BYTES_HELP = `
 Bytes that are not printable are written as \\xNN, as they are shown.`;
 
+const COUNTER_HELP = `
+An absent cell counts as 0. To subtract:
+  cellar incr people alice n:visits -- -1`;
+
 /** Results fetched at a time; also how often printed text is let out. */
 const SCAN_BATCH = 500;
 
@@ -39,6 +43,8 @@ interface WriteFlags extends GlobalOptions {
 /** Adds the commands to the program. */
 export function addDataCommands(program: Command, context: CliContext): void {
   addPut(program, context);
+  addIncrement(program, context);
+  addAppend(program, context);
   addGet(program, context);
   addScan(program, context);
   addCount(program, context);
@@ -96,6 +102,68 @@ function cellsOf(words: readonly string[]): CellInput[] {
     cells.push({ family, qualifier, value: fromStringBinary(words[i + 1]!) });
   }
   return cells;
+}
+
+function addIncrement(program: Command, context: CliContext): void {
+  program
+    .command('incr <TABLE> <ROW> <COLUMN> [AMOUNT]')
+    .description('add to a counter of 8 bytes, by default 1, and print its new value')
+    .addOption(durabilityOption())
+    .addHelpText('after', COUNTER_HELP)
+    .action(
+      async (
+        table: string,
+        row: string,
+        column: string,
+        amount: string | undefined,
+        _: unknown,
+        command: Command,
+      ) => {
+        const flags = command.optsWithGlobals<WriteFlags>();
+        const amounts = { [textColumn(column)]: parseInteger(amount ?? '1') };
+        await context.withStore(flags, async (store, printer) => {
+          const { result, tso } = await store
+            .table(table)
+            .increment(fromStringBinary(row), amounts, writeOptionsOf(flags));
+          const value = result?.int64(column) ?? null;
+          printer.either({ table, row, value, tso }, `${value}`);
+        });
+      },
+    );
+}
+
+function addAppend(program: Command, context: CliContext): void {
+  program
+    .command('append <TABLE> <ROW> <COLUMN> <VALUE>')
+    .description('add bytes to the end of a value, and print the new value')
+    .addOption(durabilityOption())
+    .addHelpText('after', BYTES_HELP)
+    .action(
+      async (
+        table: string,
+        row: string,
+        column: string,
+        text: string,
+        _: unknown,
+        command: Command,
+      ) => {
+        const flags = command.optsWithGlobals<WriteFlags>();
+        const values = { [textColumn(column)]: fromStringBinary(text) };
+        await context.withStore(flags, async (store, printer) => {
+          const { result, tso } = await store
+            .table(table)
+            .append(fromStringBinary(row), values, writeOptionsOf(flags));
+          const value = result?.value(column) ?? new Uint8Array(0);
+          printer.either({ table, row, value, tso }, toStringBinary(value));
+        });
+      },
+    );
+}
+
+/** A column as increments and appends take them: by name, so its qualifier is text. */
+function textColumn(word: string): string {
+  if (word.includes('\\x')) throw new UsageError(`the qualifier of ${word} must be text here`);
+  return word;
 }
 
 function addGet(program: Command, context: CliContext): void {

@@ -5,7 +5,7 @@ import type { CellSource, CellView } from '../cell/index.ts';
 import { BlockCache, HFileReader, describeHFile, hfileText } from '../hfile/index.ts';
 import type { BulkLoadResult, FileDescription } from '../model/index.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { toJson, type Printer } from './output.ts';
+import { JsonInteger, toJson, type Printer } from './output.ts';
 
 const BULKLOAD_HELP = `
 DIR holds HFiles as HBase's tools write them, DIR/<family>/<file>. They are checked and become visible as one
@@ -156,8 +156,8 @@ function rawCell(cell: CellView): {
 }
 
 function rawCellJson(cell: CellView): string {
-  const { tags, ...parts } = rawCell(cell);
-  return toJson({ ...parts, tags: tags === '' ? undefined : tags });
+  const { tags, ts, ...parts } = rawCell(cell);
+  return toJson({ ...parts, ts: new JsonInteger(ts), tags: tags === '' ? undefined : tags });
 }
 
 /** As HBase's HFilePrettyPrinter shows cells. */

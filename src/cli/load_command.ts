@@ -2,26 +2,35 @@
 import { Option, type Command } from 'commander';
 import { fromStringBinary } from '../cell/index.ts';
 import {
+  DoNotRetryIOException,
   IllegalArgumentException,
   NoSuchColumnFamilyException,
   TableNotFoundException,
 } from '../model/index.ts';
 import type { Connection } from '../model/index.ts';
 import { parseCount, parseInteger } from './arguments.ts';
-import { EXIT_INTERRUPTED, UsageError, type CliContext, type GlobalOptions } from './context.ts';
+import {
+  EXIT_FAILED,
+  EXIT_INTERRUPTED,
+  UsageError,
+  type CliContext,
+  type GlobalOptions,
+} from './context.ts';
 import { familiesOf, parseColumns, type FieldRole } from './load/columns.ts';
 import { loadDelimited, type LoadFigures, type LoadOptions } from './load/loader.ts';
 import { loadProgress } from './load/progress.ts';
 import { openInput, streamInput, type Input } from './load/source.ts';
-import { toJson, type Printer } from './output.ts';
+import { errorText, toJson, type Printer } from './output.ts';
 
 const LOAD_HELP = `
 COLUMNS says what each field is: HBASE_ROW_KEY (several are joined by --row-separator), HBASE_TS_KEY
 (milliseconds), HBASE_CELL_TTL (milliseconds), fam:qual for a cell, - for a field to leave out:
   cellar load quakes quakes.csv.gz --header --columns HBASE_ROW_KEY,HBASE_TS_KEY,info:place,info:mag
 FILE may be gzip; - is standard input. A .csv file (or .csv.gz) has commas and RFC 4180 quotes, any
-other tabs. Bad lines are told on standard error with their number and left out; what is loaded stays
-loaded, so a load may be repeated.`;
+other tabs, unless --separator says otherwise. Bad lines are told on standard error with their number
+and left out, and how many there were at the end; what is loaded stays loaded, so a load may be repeated.
+Exit status 0: the lines are loaded, but for those told; 1: there were lines but none could be loaded,
+there were more bad ones than --max-errors, or the load failed; 130: Ctrl-C, after the batch under way.`;
 
 interface LoadFlags extends GlobalOptions {
   readonly columns: string;
@@ -146,9 +155,9 @@ async function load(target: LoadTarget, input: Input, options: LoadOptions): Pro
   const { env, stderr, progressStream } = context.io;
   const beganMs = env.clock.monotonicMs();
   const progress = loadProgress(input, env.clock, stderr, progressStream);
-  let isStopped = false;
+  let isAsked = false;
   const release = context.io.onInterrupt(() => {
-    isStopped = true;
+    isAsked = true;
   });
   let told: Promise<unknown> = Promise.resolve();
   const tell = (text: () => Promise<unknown>): void => {
@@ -167,7 +176,7 @@ async function load(target: LoadTarget, input: Input, options: LoadOptions): Pro
         const { lines, badLines } = now;
         tell(() => progress.update({ ...now, lines, badLines }));
       },
-      isStopped: () => isStopped,
+      isStopped: () => isAsked,
     });
   } finally {
     release();
@@ -176,7 +185,23 @@ async function load(target: LoadTarget, input: Input, options: LoadOptions): Pro
   }
   const ms = Math.round(env.clock.monotonicMs() - beganMs);
   printSummary(target, figures, ms);
-  if (figures.isStopped) context.exitStatus = EXIT_INTERRUPTED;
+  const { lines, badLines, isStopped } = figures;
+  if (badLines > 0) await stderr.write(`${badLinesText(figures, printer.json)}\n`);
+  if (isStopped) context.exitStatus = EXIT_INTERRUPTED;
+  else if (lines === 0 && badLines > 0) context.exitStatus = EXIT_FAILED;
+}
+
+/** The last words on lines that were left out: an error if there were no others. */
+function badLinesText({ lines, badLines }: LoadFigures, json: boolean): string {
+  if (lines > 0) {
+    return json ? toJson({ badLines }) : `${linesText(badLines, 'bad line')} left out, see above`;
+  }
+  const message = `no line could be loaded, ${linesText(badLines, 'line')} left out`;
+  return errorText(new DoNotRetryIOException(message), json);
+}
+
+function linesText(count: number, what: string): string {
+  return count === 1 ? `1 ${what} was` : `${count} ${what}s were`;
 }
 
 function printSummary({ printer, table }: LoadTarget, figures: LoadFigures, ms: number): void {

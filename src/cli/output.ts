@@ -1,6 +1,6 @@
 /**
- * What commands print. Bytes are shown as HBase's `toStringBinary`; with --json one object a line, 64-bit numbers with
- * all their digits.
+ * What commands print. Bytes are shown as HBase's `toStringBinary`; with --json one object a line, 64-bit numbers as
+ * strings of digits, since usual readers of JSON round numbers above 2^53. Only `ts` of a cell is a number, see `cellJson`.
  */
 import { toStringBinary } from '../cell/index.ts';
 import { StoreException } from '../io/index.ts';
@@ -50,9 +50,19 @@ export class Printer {
   }
 }
 
-/** JSON with bigints as bare digits (readers that care use an exact parser) and bytes as `toStringBinary`. */
+/** A number that JSON shows with all its digits, whatever its size. */
+export class JsonInteger {
+  readonly value: bigint;
+
+  constructor(value: bigint) {
+    this.value = value;
+  }
+}
+
+/** JSON with bigints as strings of digits and bytes as `toStringBinary`. */
 export function toJson(value: unknown): string {
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint') return `"${value}"`;
+  if (value instanceof JsonInteger) return value.value.toString();
   if (value instanceof Uint8Array) return JSON.stringify(toStringBinary(value));
   if (Array.isArray(value)) return `[${value.map((item) => toJson(item)).join(',')}]`;
   if (typeof value === 'object' && value !== null) {
@@ -64,13 +74,16 @@ export function toJson(value: unknown): string {
   return JSON.stringify(value) ?? 'null';
 }
 
-/** A cell as `get` and `scan` print it with --json. */
+/**
+ * A cell as `get` and `scan` print it with --json. `ts` is a number with all its digits: milliseconds as a rule, but a
+ * caller's own timestamp may be above 2^53, which only exact readers keep.
+ */
 export function cellJson(cell: Cell): string {
   return toJson({
     row: cell.row,
     family: cell.family,
     qualifier: cell.qualifier,
-    ts: cell.ts,
+    ts: new JsonInteger(cell.ts),
     type: cell.type,
     value: cell.value,
   });

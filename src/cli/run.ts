@@ -1,5 +1,6 @@
 /** The command line as a function of its arguments and its world: parses, runs one command, answers the exit status. */
 import { Command, CommanderError } from 'commander';
+import { IllegalArgumentException } from '../model/index.ts';
 import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
 import { addDataCommands } from './data_commands.ts';
 import { addFilesCommands } from './files_commands.ts';
@@ -7,6 +8,7 @@ import { addLoadCommand } from './load_command.ts';
 import { addNamespaceCommands } from './namespace_commands.ts';
 import { errorText, toJson } from './output.ts';
 import { serveCommand } from './serve.ts';
+import { ShellSyntaxError } from './shell/literals.ts';
 import { addShellCommand } from './shell_command.ts';
 import { addSnapshotCommands } from './snapshot_commands.ts';
 import { addStatsCommand } from './stats_command.ts';
@@ -15,9 +17,12 @@ import { VERSION } from './version.ts';
 import { addWalCommands } from './wal_command.ts';
 
 const PROGRAM_HELP = `
-Exit status: 0 done; 1 the operation failed (standard error says 'Class: message'); 2 the command line is
-wrong and nothing was done; 130 stopped by Ctrl-C, cleanly.
-With --json: one object a line on standard output; errors and progress on standard error.
+Exit status: 0 done; 1 the operation failed (standard error says 'Class: message'), or \`exists\` found nothing;
+2 the command line is wrong and nothing was done; 130 ended by Ctrl-C. \`load\` then finishes the lines under way
+and says how far it came, \`serve\` closes the store and ends with 0; a second Ctrl-C ends either at once. What
+was acknowledged stays, however a command ends.
+With --json: one object a line on standard output; errors and progress on standard error. TSOs and other 64-bit
+numbers are strings of digits; only \`ts\` of a cell is a number, which may be above 2^53.
 
   cellar create people info --data DIR
   cellar put people alice info:name Alice --data DIR
@@ -39,10 +44,19 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_OK : EXIT_USAGE;
     await io.stderr.write(`${errorText(error, json)}\n`);
-    return error instanceof UsageError ? EXIT_USAGE : EXIT_FAILED;
+    return isUsage(error) ? EXIT_USAGE : EXIT_FAILED;
   } finally {
     await Promise.all(told);
   }
+}
+
+/** Whether the words of the command line are to blame. An argument that is refused further down is one of them. */
+function isUsage(error: unknown): boolean {
+  return (
+    error instanceof UsageError ||
+    error instanceof IllegalArgumentException ||
+    error instanceof ShellSyntaxError
+  );
 }
 
 /** Whether --json is among the options, for errors in the parsing of the others. */

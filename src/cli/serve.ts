@@ -22,6 +22,12 @@ const MEANINGS: Readonly<Record<string, string>> = {
   FSYNC_WAL: 'a commit is on the disk before its answer',
 };
 
+const SERVE_HELP = `
+Ctrl-C (or SIGTERM) closes the store and ends with status 0; a second one ends at once, with 130.
+What was acknowledged stays, as the durability promises. "stopped" on standard error: the folder is free.
+With --json the banner stays on standard error, and one line on standard output says that connections are
+taken: ready, http (the address), data (null: in memory), durability, syncMedianMs, reallySyncs, tables, pid.`;
+
 /** How a store is opened; without a folder it is in memory. */
 export type OpenStore = (
   dir?: string,
@@ -88,13 +94,14 @@ export function serveCommand(host: ServeHost, done: (status: number) => void): C
     .option('--demo', 'load a week of earthquakes the first time', false)
     .option('--http-port <N>', '0 takes any free port', parsePort, HTTP_PORT)
     .option('--host <HOST>', 'address to listen at', HTTP_HOST)
-    .option('--json', 'one line of JSON on standard output when ready', false)
+    .option('--json', 'one line of JSON on standard output when ready, see below', false)
     .addOption(new Option('--durability <D>', 'of commits that ask for none').choices(DURABILITIES))
     .addOption(
       new Option('--log-level <LEVEL>', 'of the log on standard error')
         .choices(LOG_LEVELS)
         .default('warn'),
     )
+    .addHelpText('after', SERVE_HELP)
     .action(async (dir: string | undefined, _options: unknown, command: Command) => {
       const options = command.optsWithGlobals<Omit<ServeOptions, 'dir'> & { data?: string }>();
       const folder = dir ?? options.data;
@@ -120,13 +127,20 @@ export async function runServe(options: ServeOptions, host: ServeHost): Promise<
   });
   try {
     await serveUntil(options, host, { signal: stop.signal, stopAsked });
+    tellStopped(host);
     return 0;
   } catch (error) {
-    if (error instanceof StopAsked) return 0;
-    throw error;
+    if (!(error instanceof StopAsked)) throw error;
+    tellStopped(host);
+    return 0;
   } finally {
     release();
   }
+}
+
+/** Said when the store is closed: from here on the folder is free. */
+function tellStopped(host: ServeHost): void {
+  host.stderr.write('stopped: the store is closed\n');
 }
 
 /** Breaks off what is under way when a stop is asked for before the server is ready. */

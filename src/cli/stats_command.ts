@@ -34,7 +34,7 @@ export function statusLines(status: StoreStatus): string[] {
     ['regions', status.regions],
     ['memstore cells', status.memstoreCells],
     ['memstore bytes', `${status.memstoreHeapBytes} of ${status.memstoreLimitBytes}`],
-    ['log bytes', status.logBytes],
+    ['log bytes on disk', status.logBytes],
     ...Object.entries(status.counters),
     ...(status.fatal === null ? [] : ([['fatal', status.fatal]] as [string, unknown][])),
   ];

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { describeLines, splitKeysOf } from '../model/index.ts';
 import type { Connection, FamilySpec, TableDescription } from '../model/index.ts';
 import { parseDescription } from './arguments.ts';
-import { UsageError, type CliContext, type GlobalOptions } from './context.ts';
+import { EXIT_FAILED, UsageError, type CliContext, type GlobalOptions } from './context.ts';
 import { readSplitKeys } from './split_file.ts';
 
 const ATTRIBUTE_HELP = `
@@ -119,11 +119,12 @@ function addAlter(program: Command, context: CliContext): void {
 function addExists(program: Command, context: CliContext): void {
   program
     .command('exists <TABLE>')
-    .description('print whether there is such a table')
+    .description('print whether there is such a table; exit status 1 if not')
     .action(async (table: string, _: unknown, command: Command) => {
       await context.withStore(command.optsWithGlobals<GlobalOptions>(), async (store, printer) => {
         const exists = await store.admin.tableExists(table);
         printer.either({ exists, table }, `Table ${table} does ${exists ? '' : 'not '}exist`);
+        if (!exists) context.exitStatus = EXIT_FAILED;
       });
     });
 }

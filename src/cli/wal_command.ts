@@ -62,5 +62,5 @@ function recordText(record: LogRecord, flags: DumpFlags): string {
           .slice(1)
           .map((line) => line.trim())
       : undefined;
-  return toJson({ ...summary, tso: BigInt(summary.tso), cells });
+  return toJson({ ...summary, cells });
 }

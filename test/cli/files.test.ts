@@ -42,7 +42,7 @@ test('bulkload, and reads before and after it', async () => {
   await harness.writeFile('in/f/a', goldenBytes('none'));
   await harness.run(['create', 't', 'f', 'VERSIONS=9', 'SPLITS=row-0007']);
   const put = await harness.run(['put', 't', 'row-0001', 'f:own', 'v', '--json']);
-  const before = /"tso":(\d+)/.exec(put.stdout)![1]!;
+  const before = /"tso":"(\d+)"/.exec(put.stdout)![1]!;
   const loaded = await harness.run(['bulkload', 't', 'in', '--move']);
   expect(loaded).toEqual({
     status: 0,

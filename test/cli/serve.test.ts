@@ -96,6 +96,7 @@ test('one line when ready, a banner beside it, a clean end', async () => {
   expect(run.err).toMatch(/holds +quakes: 2,367 rows/);
   expect(run.err).toContain(`cellar count quakes --data ${dir}`);
   expect(run.err).toContain(ready.http);
+  expect(run.err).toMatch(/^stopped/m);
 
   const again = new Run({ dir, demo: true });
   await again.ready();

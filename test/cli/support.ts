@@ -79,7 +79,8 @@ export function words(command: string): string[] {
 /** Figures that differ from run to run. */
 export function masked(text: string): string {
   return text
-    .replaceAll(/"(tso|ms|readPoint|durablePoint)":\d+/g, '"$1":N')
+    .replaceAll(/"(tso|readPoint|durablePoint)":"\d+"/g, '"$1":"N"')
+    .replaceAll(/"ms":\d+/g, '"ms":N')
     .replaceAll(/timestamp=\d{13}/g, 'timestamp=NOW')
     .replaceAll(/Took \d+\.\d{4} seconds/g, 'Took N seconds')
     .replaceAll(/ in \d+\.\d s\b/g, ' in N s')

@@ -107,9 +107,7 @@ export function lineToPut(fields: readonly Uint8Array[], format: LineFormat): Op
     const field = fields[index];
     if (field === undefined) {
       if (role.kind === 'cell' || role.kind === 'skip') continue;
-      throw new IllegalArgumentException(
-        `No ${NAMES[role.kind]}: the line has ${fields.length} fields`,
-      );
+      throw new IllegalArgumentException(`No ${NAMES[role.kind]}: ${fieldsText(fields.length)}`);
     }
     if (role.kind === 'row') {
       if (rowParts.length > 0) rowParts.push(format.rowSeparator);
@@ -123,14 +121,24 @@ export function lineToPut(fields: readonly Uint8Array[], format: LineFormat): Op
       cells.push({ family: role.family, qualifier: role.qualifier, value: field });
     }
   }
-  if (cells.length === 0)
-    throw new IllegalArgumentException('No value: every field is empty or missing');
+  if (cells.length === 0) {
+    const isOne = fields.length === 1 && format.roles.length > 1;
+    const why = isOne ? fieldsText(1) : 'every field is empty or missing';
+    throw new IllegalArgumentException(`No value: ${why}`);
+  }
   const row = toRow(rowParts.length === 1 ? rowParts[0]! : Buffer.concat(rowParts));
   return {
     put: row,
     values: cells,
     options: { ...(ts === null ? {} : { ts }), ...(ttl === null ? {} : { ttl }) },
   };
+}
+
+/** A line in one piece is mostly one whose fields are separated otherwise. */
+function fieldsText(count: number): string {
+  return count === 1
+    ? 'the line has only one field, is --separator right?'
+    : `the line has ${count} fields`;
 }
 
 const NAMES = { row: 'row key', ts: 'timestamp', ttl: 'TTL' } as const;
