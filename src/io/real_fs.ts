@@ -1,5 +1,6 @@
 /** The file system of the machine, on `node:fs` and fs-extra, with our errors. */
 import * as fs from 'node:fs';
+import path from 'node:path';
 import fsExtra from 'fs-extra';
 import type {
   FileHandle,
@@ -29,6 +30,37 @@ async function guard<T>(doing: string, path: string, work: () => Promise<T>): Pr
     return await work();
   } catch (error) {
     throw toIoException(error, doing, path);
+  }
+}
+
+/**
+ * Makes a folder and its parents. Not by the recursive `mkdir` of Node: that never ends where the system says ENOENT below
+ * a parent that exists, as under /proc.
+ */
+async function ensureFolder(folder: string): Promise<void> {
+  if (await isMade(folder)) return;
+  const parent = path.dirname(folder);
+  if (parent !== folder) await ensureFolder(parent);
+  await fs.promises.mkdir(folder).catch(async (error: unknown) => {
+    // Somebody else may have been quicker.
+    if (!(await isMade(folder))) throw error;
+  });
+}
+
+/** Whether the folder is there or could be made at once; false if its parent is missing. */
+async function isMade(folder: string): Promise<boolean> {
+  try {
+    await fs.promises.mkdir(folder);
+    return true;
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === 'ENOENT') return false;
+    const isThere = await fs.promises.stat(folder).then(
+      (stat) => stat.isDirectory(),
+      () => false,
+    );
+    if (isThere) return true;
+    throw error;
   }
 }
 
@@ -68,7 +100,7 @@ export class RealFs implements FileSystem {
   }
 
   ensureFolder(path: string): Promise<void> {
-    return guard('make the folder', path, () => fsExtra.ensureDir(path));
+    return guard('make the folder', path, () => ensureFolder(path));
   }
 
   rename(from: string, to: string): Promise<void> {
