@@ -2,6 +2,7 @@
 import type { CellFilter, FilterSpec } from '../model/index.ts';
 import { FILTER_TYPES, filterMaker } from './build.ts';
 import { BaseFilter } from './filter.ts';
+import { languageSection } from './language_catalog.ts';
 import { LANGUAGE_FILTERS } from './language_filters.ts';
 
 interface Entry {
@@ -301,7 +302,7 @@ export function filtersPage(): string {
     ];
     lines.push(`| ${cells.join(' | ')} |`);
   }
-  return `${HEAD}${lines.join('\n')}\n${TAIL}`;
+  return `${HEAD}${lines.join('\n')}\n${languageSection()}${TAIL}`;
 }
 
 const yesOrNo = (value: boolean): string => (value ? 'yes' : 'no');
