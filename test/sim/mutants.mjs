@@ -93,8 +93,8 @@ export const MUTANTS = [
   {
     name: 'a dropped family comes back with its old id',
     file: 'src/engine/schema_changes.ts',
-    from: "familyIds[name] = before[name] ?? manifest.takeId('family');",
-    to: 'familyIds[name] = before[name] ?? Math.max(...Object.values(before));',
+    from: "(Object.hasOwn(before, name) ? before[name] : undefined) ?? manifest.takeId('family'),",
+    to: '(Object.hasOwn(before, name) ? before[name] : undefined) ?? Math.max(...Object.values(before)),',
   },
   {
     name: 'the manifest is not synced',

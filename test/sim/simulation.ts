@@ -441,7 +441,8 @@ export class Simulation {
   }
 
   #forgetLost(last: bigint, server: RegionServer): void {
-    const lost = new Set(this.#skipped);
+    const skipped = new Set(this.#skipped);
+    const lost = new Set(skipped);
     for (const tso of this.#logged.keys()) if (tso > last) lost.add(tso);
     this.#skipped = [];
     if (lost.size === 0) return;
@@ -452,7 +453,9 @@ export class Simulation {
       );
     }
     for (const [nonce, tso] of this.#checker.nonces) {
-      if (lost.has(tso)) this.#checker.nonces.delete(nonce);
+      if (!lost.has(tso)) continue;
+      this.#checker.nonces.delete(nonce);
+      if (skipped.has(tso)) this.#checker.uncertainNonces.add(nonce);
     }
     this.#lost += lost.size;
     this.journal.note(() => `lost ${lost.size} commits`);
