@@ -54,6 +54,8 @@ export class Background {
   readonly history: History;
   readonly #parts: BackgroundParts;
   #isReleasing = false;
+  /** A flush or compaction has given a region files: it may be large enough for a split. */
+  onNewFiles: ((table: TableState, region: Region) => void) | null = null;
 
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
@@ -68,7 +70,10 @@ export class Background {
       nowMs,
       concurrencyMax: COMPACTIONS_MAX,
       bytesPerSecondMax: settings.compactionBytesPerSecond,
-      compacted: (region) => this.history.consider(region),
+      compacted: (table, region) => {
+        this.history.consider(region);
+        this.onNewFiles?.(table, region);
+      },
     });
     this.flusher = new Flusher({
       env,
@@ -139,6 +144,7 @@ export class Background {
   #flushed(table: TableState, region: Region): void {
     this.consider(table, region);
     this.history.consider(region);
+    this.onNewFiles?.(table, region);
     void this.releaseLog().catch((error: unknown) =>
       this.#parts.logger.warn({ err: error }, 'log segments could not be given free'),
     );
@@ -182,14 +188,26 @@ export class Background {
     return oldest;
   }
 
-  async flushTable(table: TableState): Promise<void> {
-    for (const region of table.regions) await this.flusher.flush(table, region);
-    // Who asked sees what the switch left: a raw scan below it would still see what it dropped.
-    await this.#parts.readPoint.whenAllApplied();
+  flushTable(table: TableState): Promise<void> {
+    return this.#eachRegion(table, (region) => this.flusher.flush(table, region));
   }
 
-  async compactTable(table: TableState, isMajor: boolean): Promise<void> {
-    for (const region of table.regions) await this.compactor.compact(table, region, isMajor);
+  compactTable(table: TableState, isMajor: boolean): Promise<void> {
+    return this.#eachRegion(table, (region) => this.compactor.compact(table, region, isMajor));
+  }
+
+  /** Regions that come to be meanwhile have their turn, too. */
+  async #eachRegion(table: TableState, work: (region: Region) => Promise<void>): Promise<void> {
+    const done = new Set<Region>();
+    for (;;) {
+      const regions = table.regions.filter((region) => !done.has(region));
+      if (regions.length === 0) break;
+      for (const region of regions) {
+        done.add(region);
+        if (table.regions.includes(region)) await work(region);
+      }
+    }
+    // Who asked sees what the switches left: a raw scan below them would still see what they dropped.
     await this.#parts.readPoint.whenAllApplied();
   }
 

@@ -130,7 +130,8 @@ export function familiesOf(
   });
 }
 
-function openRegion(
+/** The region of a manifest record, with empty stores. */
+export function openRegion(
   record: RegionRecord,
   families: readonly FamilyState[],
   schemas: readonly SchemaVersion[],

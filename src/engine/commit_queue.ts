@@ -271,7 +271,8 @@ export class CommitQueue {
     distinct: boolean,
   ): void {
     try {
-      this.#takeStamp(mutation, region.id, options.batchMs);
+      this.#takeStamp(mutation, table.id, options.batchMs);
+      region.writeRequests++;
       const { high, low } = this.#clock;
       this.#stamp(mutation, options.batchMs);
       mutation.settle(distinct);
@@ -317,13 +318,14 @@ export class CommitQueue {
     invariant(parts.length > 0, 'a commit has parts');
     try {
       let fresh = false;
-      for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.region.id);
+      for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.table.id);
       if (fresh) this.#clock.nextInFreshMillisecond();
       else this.#clock.next();
       const { high, low } = this.#clock;
       this.#begin(high, low, options);
       for (const { table, region, mutation } of parts) {
-        if (mutation.latestMarker) this.#remember(mutation, region.id);
+        region.writeRequests++;
+        if (mutation.latestMarker) this.#remember(mutation, table.id);
         this.#stamp(mutation, options.batchMs);
         mutation.settle(false);
         this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);

@@ -25,7 +25,7 @@ export interface CompactorParts {
   /** 0: as fast as it goes. */
   readonly bytesPerSecondMax: number;
   /** A region has new files, and perhaps new history. */
-  readonly compacted?: (region: Region) => void;
+  readonly compacted?: (table: TableState, region: Region) => void;
   readonly rules?: CompactionRules;
 }
 
@@ -61,6 +61,8 @@ export class Compactor {
   }
 
   #choose(store: Store): readonly StoreFile[] | null {
+    // Parts of other regions' files are rewritten first of all, with everything else.
+    if (store.files.some(({ isPart }) => isPart)) return store.files;
     const oldestFirst = store.files.toReversed();
     const sizes = oldestFirst.map((file) => file.info);
     const chosen = selectCompaction(sizes, this.#rules, oldestFirst.length >= FILES_FORCED);
@@ -77,7 +79,7 @@ export class Compactor {
       if (place === null) return;
       this.#waiting.delete(place.store);
       const files = this.#choose(place.store);
-      if (files === null || place.table.replaced) continue;
+      if (files === null || !place.table.holds(place.region, place.store)) continue;
       void this.#start(place, files, false).catch((error: unknown) => {
         this.failures++;
         const fields = { err: error, table: place.table.name, region: place.region.encodedName };
@@ -99,11 +101,24 @@ export class Compactor {
   /** Compacts the region's stores now and waits. `isMajor`: all files of each store. */
   async compact(table: TableState, region: Region, isMajor: boolean): Promise<void> {
     for (const store of region.stores) {
-      await this.#running.get(store)?.catch(() => undefined); // Its own caller hears of it.
+      await this.#finished(store);
       const files = isMajor ? store.files : this.#choose(store);
-      if (files === null || files.length === 0) continue;
+      if (files === null || files.length === 0 || !table.holds(region, store)) continue;
       await this.#start({ table, region, store }, files, isMajor);
     }
+  }
+
+  /** Rewrites the stores of a region that have parts of other regions' files, so that each has files of its own. */
+  async compactParts(table: TableState, region: Region): Promise<void> {
+    for (const store of region.stores) {
+      await this.#finished(store);
+      if (!store.files.some(({ isPart }) => isPart) || !table.holds(region, store)) continue;
+      await this.#start({ table, region, store }, store.files, false);
+    }
+  }
+
+  async #finished(store: Store): Promise<void> {
+    await this.#running.get(store)?.catch(() => undefined); // Its own caller hears of it.
   }
 
   #start(place: FilePlace, files: readonly StoreFile[], isMajor: boolean): Promise<void> {
@@ -144,14 +159,13 @@ export class Compactor {
       }),
     );
     await files.syncFolderOf(path);
-    if (table.replaced || !region.stores.includes(store)) return;
     const what = `compact ${table.name} ${region.encodedName} ${store.settings.name}`;
     const flags = isMajor && isAll ? ['major'] : [];
     const level = 1 + Math.max(0, ...chosen.map((file) => file.info.level));
     const change = { place, output, flushedTso: null, flags, level, replaced: chosen };
-    await fileSwitch.perform(what, [change], () => undefined);
+    if ((await fileSwitch.perform(what, [change], () => undefined)) === 0) return;
     this.compactions++;
-    this.#parts.compacted?.(region);
+    this.#parts.compacted?.(table, region);
   }
 
   /** Starts no more; waits for those under way. */

@@ -4,16 +4,21 @@ import {
   checkOptionNames,
   parseTableName,
   requireObject,
+  toRow,
 } from '../model/index.ts';
 import type {
   Admin,
   BulkLoadResult,
+  Bytes,
   FamilySpec,
+  NormalizeResult,
+  RegionSwitch,
   SnapshotDescription,
   TableDescription,
   TableSpec,
 } from '../model/index.ts';
 import type { RegionServer } from './region_server.ts';
+import type { TableState } from './table_state.ts';
 
 const COMPACT_OPTIONS: ReadonlySet<string> = new Set(['major']);
 const LIST_OPTIONS: ReadonlySet<string> = new Set(['namespace', 'pattern']);
@@ -140,6 +145,44 @@ export class EmbeddedAdmin implements Admin {
     return this.#run(() => this.#server.bulkLoad.load(table, dir, options.move === true));
   }
 
+  split(target: string, row?: Bytes): Promise<void> {
+    const { splitter, catalog } = this.#server;
+    return this.#run(async () => {
+      const at = row === undefined ? null : toRow(row);
+      const table = splitter.tableOfRegion(target);
+      if (table === null) await splitter.splitTable(catalog.enabled(target), at);
+      else await splitter.split(table, splitter.region(table, target), at);
+    });
+  }
+
+  mergeRegions(name: string, one: string, other: string): Promise<void> {
+    const { splitter, catalog } = this.#server;
+    return this.#run(async () => {
+      const table = catalog.enabled(name);
+      await splitter.merge(table, splitter.region(table, one), splitter.region(table, other));
+    });
+  }
+
+  async isSwitchOn(name: RegionSwitch): Promise<boolean> {
+    this.#server.checkOpen();
+    return this.#server.splitter.isOn(checkedSwitch(name));
+  }
+
+  setSwitch(name: RegionSwitch, on: boolean): Promise<boolean> {
+    return this.#run(() => this.#server.splitter.turn(checkedSwitch(name), on));
+  }
+
+  normalize(name?: string): Promise<NormalizeResult> {
+    const { splitter, catalog } = this.#server;
+    return this.#run(async () => {
+      const wants = ({ schema }: TableState): boolean =>
+        schema.attributes['NORMALIZATION_ENABLED']?.toLowerCase() === 'true';
+      const tables =
+        name === undefined ? [...catalog.tables()].filter(wants) : [catalog.enabled(name)];
+      return splitter.normalize(tables);
+    });
+  }
+
   async listTables(options: { namespace?: string; pattern?: string } = {}): Promise<string[]> {
     this.#server.checkOpen();
     checkOptionNames(options, LIST_OPTIONS, 'listTables');
@@ -154,6 +197,15 @@ export class EmbeddedAdmin implements Admin {
       })
       .sort();
   }
+}
+
+function checkedSwitch(name: RegionSwitch): RegionSwitch {
+  if (name !== 'split' && name !== 'merge' && name !== 'normalizer') {
+    throw new IllegalArgumentException(
+      `a switch is split, merge or normalizer, not '${String(name)}'`,
+    );
+  }
+  return name;
 }
 
 function patternOf(pattern: string | undefined): (name: string) => boolean {

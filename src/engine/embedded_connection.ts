@@ -5,6 +5,7 @@ import type {
   FileDescription,
   PinDescription,
   PinnedSnapshot,
+  RegionDescription,
   SnapshotOptions,
   StoreStatus,
   Table,
@@ -40,6 +41,10 @@ export class EmbeddedConnection implements Connection {
 
   async files(table?: string): Promise<FileDescription[]> {
     return this.#server.describeFiles(table);
+  }
+
+  async regions(table?: string): Promise<RegionDescription[]> {
+    return this.#server.describeRegions(table);
   }
 
   snapshot(options: SnapshotOptions = {}): Promise<PinnedSnapshot> {

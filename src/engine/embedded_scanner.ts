@@ -7,11 +7,12 @@ import { IllegalArgumentException, normalizeScan } from '../model/index.ts';
 import type { Result, ScanOptions, ScanSpec, Scanner } from '../model/index.ts';
 import { CellBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
-import type { ReadableRegion, ReadableTable } from './past_tables.ts';
+import type { ReadableTable } from './past_tables.ts';
 import type { PastHold } from './pins.ts';
 import { prepareFilter } from './read_filter.ts';
 import type { ReadMoment } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
+import { RegionWalk } from './region_walk.ts';
 
 const BATCH_ROWS = 1000;
 /** Cells looked at in one step: about 2 ms, so that a scan that finds nothing does not hold up others. */
@@ -28,8 +29,7 @@ export class EmbeddedScanner implements Scanner {
   /** Keeps what it sees until the end. */
   #hold: PastHold | null = null;
   /** Regions still to come, in the direction of the scan. */
-  #regions: readonly ReadableRegion[] = [];
-  #regionAt = 0;
+  #walk: RegionWalk | null = null;
   #current: RegionScanner | null = null;
   #rowsLeft: number;
   #isClosed = false;
@@ -114,17 +114,18 @@ export class EmbeddedScanner implements Scanner {
     const moment = await reads.moment(this.#spec, this.#options?.asOf);
     this.#table = reads.table(this.#tableName, this.#spec);
     this.#hold = reads.hold(moment);
-    const { regions } = this.#table;
-    this.#regions = this.#spec.reversed ? regions.toReversed() : regions;
+    this.#walk = new RegionWalk(this.#table, this.#spec);
     return moment;
   }
 
   #nextRegion(moment: ReadMoment): RegionScanner | null {
     const table = this.#table!;
-    while (this.#regionAt < this.#regions.length && this.#rowsLeft > 0) {
+    while (this.#rowsLeft > 0) {
+      const step = this.#walk!.next();
+      if (step === null) return null;
       this.#server.reads.goOn(table, this.#hold!);
-      const region = this.#regions[this.#regionAt++]!;
-      const spec = { ...this.#spec, limit: this.#rowsLeft };
+      const { region, from, to } = step;
+      const spec = { ...this.#spec, from, to, limit: this.#rowsLeft };
       this.#current = this.#server.reads.openRegion(table, region, spec, moment);
       if (this.#current !== null) return this.#current;
     }
@@ -134,7 +135,7 @@ export class EmbeddedScanner implements Scanner {
   #endRegion(): void {
     this.#current?.close();
     this.#current = null;
-    if (this.#regionAt >= this.#regions.length) this.#hold?.release();
+    if (this.#walk?.isDone === true) this.#hold?.release();
   }
 
   #take(): Result[] {

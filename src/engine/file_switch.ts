@@ -43,13 +43,41 @@ export class FileSwitch {
 
   /**
    * Makes the switch of these stores as one commit. `applied` runs in the step that changes what readers see. `further`
-   * edits, which may be about the new files, belong to the same commit.
+   * edits, which may be about the new files, belong to the same commit. Stores that are no more, because their region was
+   * split or merged, their family or table dropped, are left out, and what was written for them is removed; answers how many
+   * were switched.
    */
   async perform(
     what: string,
     switches: readonly StoreSwitch[],
     applied: () => void,
-    further: (tso: bigint, files: readonly FileRecord[]) => readonly Edit[] = () => [],
+    further: ((tso: bigint, files: readonly FileRecord[]) => readonly Edit[]) | null = null,
+  ): Promise<number> {
+    const tables = [...new Set(switches.map(({ place }) => place.table))];
+    tables.sort((a, b) => a.id - b.id);
+    const leave: (() => void)[] = [];
+    try {
+      for (const table of tables) leave.push(await table.layout.enter());
+      const live = switches.filter(({ place }) => place.table.holds(place.region, place.store));
+      if (live.length > 0 || further !== null) {
+        await this.#perform(what, live, applied, further ?? ((): readonly Edit[] => []));
+      }
+      const gone = switches.filter((change) => !live.includes(change));
+      for (const { output } of gone) {
+        const written = [output.file, output.history];
+        await this.#files.discard(written.flatMap((file) => (file === null ? [] : [file.path])));
+      }
+      return live.length;
+    } finally {
+      for (const done of leave) done();
+    }
+  }
+
+  async #perform(
+    what: string,
+    switches: readonly StoreSwitch[],
+    applied: () => void,
+    further: (tso: bigint, files: readonly FileRecord[]) => readonly Edit[],
   ): Promise<void> {
     const body = Buffer.from(what, 'utf8');
     for (let wait = this.#queue.admitControl(body.length); wait !== null;) {

@@ -35,10 +35,12 @@ export interface FlusherParts {
 }
 
 /** The memstores are in files now. */
-function release(queue: CommitQueue, store: Store, memstores: readonly Memstore[]): void {
+function release(queue: CommitQueue, { store, memstores }: Frozen): void {
   store.frozen = store.frozen.filter((memstore) => !memstores.includes(memstore));
   for (const memstore of memstores) queue.released(memstore.heapBytes);
 }
+
+const isLive = ({ table, region, store }: Frozen): boolean => table.holds(region, store);
 
 export interface RegionPlace {
   readonly table: TableState;
@@ -47,6 +49,8 @@ export interface RegionPlace {
 
 /** What a flush has frozen. */
 interface Frozen {
+  readonly table: TableState;
+  readonly region: Region;
   readonly store: Store;
   readonly memstores: readonly Memstore[];
 }
@@ -98,7 +102,7 @@ export class Flusher {
     this.#resting.add(region);
     env.timers.after(RETRY_MS, () => {
       this.#resting.delete(region);
-      if (!table.replaced) this.request(table, region);
+      if (table.holdsRegion(region)) this.request(table, region);
     });
   }
 
@@ -132,7 +136,7 @@ export class Flusher {
     const { appliedHigh, appliedLow } = this.#parts.readPoint;
     const flushedTso = joinHalves(appliedHigh, appliedLow);
     const before = places.flatMap(({ region }) => this.#running.get(region) ?? []);
-    for (const { region } of places) this.#freeze(region);
+    for (const { table, region } of places) this.#freeze(table, region);
     const work = this.#flushTogether({ what, places, before, flushedTso, further });
     return this.#run(
       places.map(({ region }) => region),
@@ -158,14 +162,14 @@ export class Flusher {
       for (const store of region.stores) {
         if (store.frozen.length === 0) continue;
         const memstores = store.frozen;
-        written.push({ store, memstores });
+        written.push({ table, region, store, memstores });
         const output = await this.#write(table, region, store, memstores);
         const place = { table, region, store };
         switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
       }
     }
     const applied = (): void => {
-      for (const { store, memstores } of written) release(queue, store, memstores);
+      for (const frozen of written) if (isLive(frozen)) release(queue, frozen);
     };
     await fileSwitch.perform(what, switches, applied, (_, files) =>
       flush.further(flushedTso, files),
@@ -176,8 +180,10 @@ export class Flusher {
 
   async #flush(table: TableState, region: Region): Promise<void> {
     const { readPoint, queue, syncLog, fileSwitch } = this.#parts;
+    // A region that was split or merged has given what it held to others.
+    if (!table.holdsRegion(region)) return;
     const flushedTso = joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
-    const frozen = this.#freeze(region);
+    const frozen = this.#freeze(table, region);
     if (frozen.every(({ memstores }) => memstores.length === 0)) return;
     await syncLog();
     const switches: StoreSwitch[] = [];
@@ -186,20 +192,18 @@ export class Flusher {
       const place = { table, region, store };
       switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
     }
-    // A table or family that was dropped meanwhile has given its memory back; its files are swept at the next open.
-    const isLive = (store: Store): boolean => !table.replaced && region.stores.includes(store);
-    const live = switches.filter(({ place }) => isLive(place.store));
-    if (live.length === 0) return;
-    await fileSwitch.perform(`flush ${table.name} ${region.encodedName}`, live, () => {
-      for (const { store, memstores } of frozen)
-        if (isLive(store)) release(queue, store, memstores);
+    // A region, table or family that went meanwhile has given its memory back.
+    const what = `flush ${table.name} ${region.encodedName}`;
+    const flushed = await fileSwitch.perform(what, switches, () => {
+      for (const part of frozen) if (isLive(part)) release(queue, part);
     });
+    if (flushed === 0) return;
     this.flushes++;
     this.#parts.flushed(table, region);
   }
 
   /** In one step: what is in memory now is frozen, what comes goes into fresh memstores. */
-  #freeze(region: Region): Frozen[] {
+  #freeze(table: TableState, region: Region): Frozen[] {
     const frozen = region.stores.map((store) => {
       if (store.memstore.cellCount > 0) {
         store.memstore.freeze();
@@ -207,7 +211,7 @@ export class Flusher {
         store.memstore = new Memstore();
         this.#parts.queue.grew(store.memstore.heapBytes);
       }
-      return { store, memstores: store.frozen };
+      return { table, region, store, memstores: store.frozen };
     });
     region.layoutVersion++;
     return frozen;

@@ -126,8 +126,8 @@ export class History {
     }
     const tables = [...catalog.tables(), ...past.dropped.map(({ table }) => table)];
     for (const table of tables) {
-      await this.#deleteOld(table);
-      await this.#dropFamilies(table, disposable);
+      await withoutSplits(table, () => this.#deleteOld(table));
+      await withoutSplits(table, () => this.#dropFamilies(table, disposable));
       await this.#dropDescriptors(table, disposable);
       await this.#mergeTable(table);
     }
@@ -276,7 +276,7 @@ export class History {
       }),
     );
     await files.syncFolderOf(outputPath);
-    await this.#switch(place, chosen, output);
+    await withoutSplits(place.table, () => this.#switch(place, chosen, output));
     return true;
   }
 
@@ -287,8 +287,9 @@ export class History {
   ): Promise<void> {
     const { manifest, files, reads, past, env } = this.#parts;
     const { table, region, store } = place;
-    if (!chosen.every((entry) => store.history.includes(entry))) {
-      // They went meanwhile, with their table.
+    const isThere = table.regions.includes(region);
+    if (!isThere || !chosen.every((entry) => store.history.includes(entry))) {
+      // They went meanwhile, with their table or region.
       if (output.file !== null) await env.fs.remove(output.file.path);
       return;
     }
@@ -365,6 +366,16 @@ export class History {
     this.#isStopped = true;
     this.#timer?.cancel();
     await this.#pass?.catch(() => undefined); // Its own caller hears of it.
+  }
+}
+
+/** Edits of a table's file records, and what they do to its stores, with no split or merge beside them. */
+async function withoutSplits(table: TableState, change: () => Promise<void>): Promise<void> {
+  const leave = await table.layout.enter();
+  try {
+    await change();
+  } finally {
+    leave();
   }
 }
 

@@ -36,6 +36,7 @@ export interface ReadableRegion {
   readonly startKey: Uint8Array;
   readonly endKey: Uint8Array;
   readonly layoutVersion: number;
+  readRequests: number;
   readonly stores: readonly ReadableFamily[];
   needsHistory(high: number, low: number): boolean;
 }
@@ -162,10 +163,10 @@ class PastTable implements ReadableTable {
   readonly id: number;
   readonly name: string;
   readonly version: number;
-  readonly regions: readonly PastRegion[];
   readonly #families: readonly FamilyState[];
   readonly #table: TableState;
-  readonly #tableRegions: readonly Region[];
+  #tableRegions: readonly Region[];
+  #regions: readonly PastRegion[];
 
   constructor(table: TableState, families: readonly FamilyState[]) {
     this.id = table.id;
@@ -174,11 +175,20 @@ class PastTable implements ReadableTable {
     this.#table = table;
     this.#tableRegions = table.regions;
     this.#families = families;
-    this.regions = table.regions.map((region) => new PastRegion(region, families));
+    this.#regions = table.regions.map((region) => new PastRegion(region, families));
   }
 
   get isCurrent(): boolean {
-    return this.version === this.#table.version && this.#tableRegions === this.#table.regions;
+    return this.version === this.#table.version;
+  }
+
+  /** Those that the table has now: they hold what was in others before a split. */
+  get regions(): readonly PastRegion[] {
+    if (this.#tableRegions !== this.#table.regions) {
+      this.#tableRegions = this.#table.regions;
+      this.#regions = this.#tableRegions.map((region) => new PastRegion(region, this.#families));
+    }
+    return this.#regions;
   }
 
   regionOf(row: Uint8Array): ReadableRegion {
@@ -214,6 +224,14 @@ class PastRegion implements ReadableRegion {
     return this.#region.endKey;
   }
 
+  get readRequests(): number {
+    return this.#region.readRequests;
+  }
+
+  set readRequests(count: number) {
+    this.#region.readRequests = count;
+  }
+
   get layoutVersion(): number {
     return this.#region.layoutVersion;
   }
@@ -233,12 +251,15 @@ function pastFamily(region: Region, { id, settings }: FamilyState): ReadableFami
 
 /** Every file that belongs to the table: live ones, history, those of dropped families. */
 export function filesOf(table: TableState): StoreFile[] {
-  return table.regions.flatMap(({ stores, formerStores }) =>
-    [...stores, ...formerStores].flatMap(({ files, history }) => [
-      ...files,
-      ...history.map(({ file }) => file),
-    ]),
-  );
+  return table.regions.flatMap(filesOfRegion);
+}
+
+/** Every file of a region. */
+export function filesOfRegion({ stores, formerStores }: Region): StoreFile[] {
+  return [...stores, ...formerStores].flatMap(({ files, history }) => [
+    ...files,
+    ...history.map(({ file }) => file),
+  ]);
 }
 
 /** Edits that take away every record of a table. */

@@ -37,6 +37,7 @@ import type { PastHold, Pins } from './pins.ts';
 import { newFilter, oneRowOf, prepareFilter, readOneRow, readOneRowSync } from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
+import { RegionWalk } from './region_walk.ts';
 import type { Steps } from './row_writer.ts';
 import type { ResolvedColumn } from './table_state.ts';
 
@@ -120,6 +121,7 @@ export class Reads {
     const table = this.table(tableName, spec);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
+    region.readRequests++;
     const moment = this.#momentSync(spec, options?.asOf);
     const { high, low, nowMs } = moment;
     if (spec.filter !== null) {
@@ -177,6 +179,7 @@ export class Reads {
     const table = this.table(tableName, spec);
     const region = table.regionOf(row);
     checkFamilies(table, spec);
+    region.readRequests++;
     const moment = this.#momentReached(spec);
     const { high, low, nowMs } = moment;
     if (spec.filter !== null) {
@@ -342,6 +345,7 @@ export class Reads {
   ): RegionScanner | null {
     const cut = cutToRegion(spec, region);
     if (cut === null) return null;
+    region.readRequests++;
     const seen = this.#past.seenAt(table, region, joinHalves(moment.high, moment.low));
     checkFamilies(seen.table, cut);
     const filter = newFilter(cut, this.#random);
@@ -391,9 +395,11 @@ export class Reads {
   ): Promise<number> {
     const batch = new CellBatch();
     let rows = 0;
-    for (const region of table.regions) {
+    const walk = new RegionWalk(table, spec);
+    for (let step = walk.next(); step !== null; step = walk.next()) {
+      const { region, from, to } = step;
       this.goOn(table, hold);
-      const left = { ...spec, limit: spec.limit - rows };
+      const left = { ...spec, from, to, limit: spec.limit - rows };
       const scanner = this.openRegion(table, region, left, moment);
       if (scanner === null) continue;
       try {

@@ -6,7 +6,7 @@ import { IoException, ReadOnlyException, invariant, memoryEnv, realEnv } from '.
 import type { Env, FolderLock, StoreException } from '../io/index.ts';
 import { DataLayout, Manifest, ONLY } from '../manifest/index.ts';
 import { IllegalArgumentException, StoreClosedException, shown } from '../model/index.ts';
-import type { FileDescription, StoreStatus } from '../model/index.ts';
+import type { FileDescription, RegionDescription, StoreStatus } from '../model/index.ts';
 import { FRESH_ORACLE, Oracle, inManifest } from '../tso/index.ts';
 import { LogWriter, recoverLog } from '../wal/index.ts';
 import type { LogListener, LogOptions, RecoveredLog } from '../wal/index.ts';
@@ -27,8 +27,11 @@ import { Pins } from './pins.ts';
 import { ReadPoint, highOf, joinHalves, lowOf } from './read_point.ts';
 import { ReadClock, Reads } from './reads.ts';
 import { LogReplay } from './replay.ts';
+import { RegionChanges } from './region_changes.ts';
+import { describeRegions } from './region_report.ts';
 import { RowWriter } from './row_writer.ts';
 import { SchemaChanges } from './schema_changes.ts';
+import { Splitter } from './splitter.ts';
 import { StoreFiles } from './store_files.ts';
 import { TableSnapshots } from './table_snapshots.ts';
 
@@ -80,6 +83,8 @@ export class RegionServer {
   readonly pins: Pins;
   readonly past: PastTables;
   readonly background: Background;
+  readonly regionChanges: RegionChanges;
+  readonly splitter: Splitter;
   readonly snapshots: TableSnapshots;
   readonly bulkLoad: BulkLoad;
   readonly recovery: RecoverySummary;
@@ -156,6 +161,8 @@ export class RegionServer {
       flush: (table) => this.background.flushTable(table),
     });
     this.background = new Background(this);
+    this.regionChanges = new RegionChanges(this);
+    this.splitter = new Splitter(this);
     this.snapshots = new TableSnapshots(this);
     this.bulkLoad = new BulkLoad(this);
   }
@@ -256,6 +263,9 @@ export class RegionServer {
         compactions: this.background.compactor.compactions,
         compaction_failures: this.background.compactor.failures,
         compactions_waiting: this.background.compactor.waitingCount,
+        splits: this.regionChanges.splits,
+        merges: this.regionChanges.merges,
+        split_failures: this.splitter.failures,
         block_cache_bytes: this.files.cache.sizeBytes,
         block_cache_hits: cache.hits,
         block_cache_misses: cache.misses,
@@ -270,6 +280,13 @@ export class RegionServer {
     return tables.flatMap((table) => this.files.describe(table));
   }
 
+  /** The regions of a table, or of all. Throws TableNotFoundException. */
+  describeRegions(name: string | undefined): RegionDescription[] {
+    this.checkOpen();
+    const tables = name === undefined ? [...this.catalog.tables()] : [this.catalog.get(name)];
+    return tables.flatMap((table) => describeRegions(this.manifest, table));
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -279,6 +296,7 @@ export class RegionServer {
     if (this.#running > 0) {
       await new Promise<void>((resolve) => (this.#whenIdle = resolve));
     }
+    await this.splitter.stop();
     await this.schema.settled();
     await this.background.stop();
     const failure = this.fatal;

@@ -363,8 +363,9 @@ function* blindSteps(distinct: boolean): Steps<Prepared<bigint>> {
 
 const joinHalvesOf = (high: number, low: number): bigint => (BigInt(high) << 32n) | BigInt(low);
 
-const isCurrent = (table: TableState, version: number, region: Region): boolean =>
-  !table.replaced && table.enabled && table.version === version && table.regions.includes(region);
+/** Nothing that an operation was prepared with has changed: the table, its families, the region's borders. */
+export const isCurrent = (table: TableState, version: number, region: Region): boolean =>
+  table.enabled && table.version === version && table.holdsRegion(region);
 
 async function drive<T>(steps: Steps<T>): Promise<T> {
   let step = steps.next();

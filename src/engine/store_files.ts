@@ -84,25 +84,28 @@ export class StoreFiles {
 
   /** Gives the stores of a table the files that the manifest names. Reads no file. */
   attach(table: TableState): void {
-    for (const region of table.regions) {
-      const stores = [...region.stores, ...region.formerStores];
-      const byFamily = new Map(stores.map((store) => [store.familyId, store]));
-      const records = [...this.#manifest.filesOf(region.id)].filter(
-        (record) => record.removedTso === null,
-      );
-      records.sort((a, b) => compareAge(b, a));
-      for (const record of records) {
-        const store = byFamily.get(record.familyId);
-        if (store !== undefined) this.#attachTo(region, store, record);
-      }
-      region.formerStores = region.formerStores.filter(
-        ({ files, history }) => files.length + history.length > 0,
-      );
-      for (const store of region.stores) {
-        const flushed = this.#manifest.flushedTo(region.id, store.familyId) ?? 0n;
-        store.flushedHigh = highOf(flushed);
-        store.flushedLow = lowOf(flushed);
-      }
+    for (const region of table.regions) this.attachRegion(region);
+  }
+
+  /** As `attach`, for one region. */
+  attachRegion(region: Region): void {
+    const stores = [...region.stores, ...region.formerStores];
+    const byFamily = new Map(stores.map((store) => [store.familyId, store]));
+    const records = [...this.#manifest.filesOf(region.id)].filter(
+      (record) => record.removedTso === null,
+    );
+    records.sort((a, b) => compareAge(b, a));
+    for (const record of records) {
+      const store = byFamily.get(record.familyId);
+      if (store !== undefined) this.#attachTo(region, store, record);
+    }
+    region.formerStores = region.formerStores.filter(
+      ({ files, history }) => files.length + history.length > 0,
+    );
+    for (const store of region.stores) {
+      const flushed = this.#manifest.flushedTo(region.id, store.familyId) ?? 0n;
+      store.flushedHigh = highOf(flushed);
+      store.flushedLow = lowOf(flushed);
     }
   }
 
@@ -137,8 +140,7 @@ export class StoreFiles {
   /** The file of a record, not opened. One that is a part needs its region. */
   make(record: FileRecord, store: Store, region: Region | null = null): StoreFile {
     const { stamp } = record;
-    const isPart = record.flags.includes(PART_FLAG);
-    invariant(!isPart || region !== null, 'a part of a file has a region', record.id);
+    const { fromRow, toRow } = rowsOf(record, region);
     const file = new StoreFile(
       {
         id: record.id,
@@ -167,8 +169,8 @@ export class StoreFiles {
                     : { high: highOf(stamp.timestamp), low: lowOf(stamp.timestamp) },
               },
         inMemory: store.settings.inMemory,
-        fromRow: isPart ? region!.startKey : NO_KEY,
-        toRow: isPart ? region!.endKey : NO_KEY,
+        fromRow,
+        toRow,
       },
       this.#context,
     );
@@ -263,6 +265,11 @@ export class StoreFiles {
     };
   }
 
+  /** Removes files that were written and that nothing will name: what they were for has gone meanwhile. */
+  async discard(paths: readonly string[]): Promise<void> {
+    for (const path of paths) await this.#env.fs.remove(path);
+  }
+
   /** The file has left its store and the manifest: it goes from the disk when nobody reads it any more. */
   retire(file: StoreFile): void {
     file.retire(() => {
@@ -316,6 +323,17 @@ export class StoreFiles {
     for (const file of this.#open) await file.close();
     this.#open.clear();
   }
+}
+
+/** The rows of its physical file that a record stands for; empty bounds are open. */
+export function rowsOf(
+  record: FileRecord,
+  region: { readonly startKey: Uint8Array; readonly endKey: Uint8Array } | null,
+): { readonly fromRow: Uint8Array; readonly toRow: Uint8Array } {
+  if (record.reference !== null) return record.reference;
+  if (!record.flags.includes(PART_FLAG)) return { fromRow: NO_KEY, toRow: NO_KEY };
+  invariant(region !== null, 'a part of a file has a region', record.id);
+  return { fromRow: region.startKey, toRow: region.endKey };
 }
 
 function describeFile(

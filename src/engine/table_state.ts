@@ -2,7 +2,8 @@
 import { splitColumn, NoSuchColumnFamilyException } from '../model/index.ts';
 import type { Column, FamilySettings, TableSchema, TableSettings } from '../model/index.ts';
 import { regionIndexOf } from '../region/index.ts';
-import type { Region } from '../region/index.ts';
+import type { Region, Store } from '../region/index.ts';
+import { LayoutGuard } from './layout_guard.ts';
 import { ASYNC_WAL, FSYNC_WAL, SKIP_WAL, SYNC_WAL } from '../wal/index.ts';
 
 export interface FamilyState {
@@ -52,6 +53,8 @@ export class TableState {
   regions: readonly Region[];
   /** Set while a change of schema is under way: operations on the table wait for it. */
   gate: Promise<void> | null = null;
+  /** Switches of files go on side by side; a split or merge has the table's files to itself while it makes its edits. */
+  readonly layout: LayoutGuard = new LayoutGuard();
   /** The table was dropped or truncated: who holds this object asks the catalog again. */
   replaced = false;
   /** Grows with every change of the families: family indexes taken before no longer hold. */
@@ -143,6 +146,16 @@ export class TableState {
     let bytes = 0;
     for (const region of this.regions) bytes += region.memstoreHeapBytes;
     return bytes;
+  }
+
+  /** Whether this is still one of its stores: the region was not split or merged, the family not dropped. */
+  holds(region: Region, store: Store): boolean {
+    return this.holdsRegion(region) && region.stores.includes(store);
+  }
+
+  /** Whether this is still one of its regions. */
+  holdsRegion(region: Region): boolean {
+    return !this.replaced && this.regionOf(region.startKey) === region;
   }
 
   regionOf(row: Uint8Array): Region {

@@ -97,12 +97,16 @@ export interface FileStamp {
   readonly timestamp: bigint | null;
 }
 
-/** One half of a file of the parent region. */
+/**
+ * The rows of a physical file that a record stands for: after a split each daughter has a half of the parent's files
+ * (HBase: Reference), after a merge of regions with such halves a range in the middle.
+ */
 export interface FileReference {
+  /** The file record that this one came from; it may be gone. */
   readonly fileId: number;
-  readonly splitRow: Uint8Array;
-  /** `top`: rows from the split row on (HBase: Reference.Range). */
-  readonly half: 'top' | 'bottom';
+  readonly fromRow: Uint8Array;
+  /** Exclusive; empty: no end. */
+  readonly toRow: Uint8Array;
 }
 
 export interface FileRecord {
@@ -128,6 +132,7 @@ export interface FileRecord {
   /** The switch that took a history file's cells out of the live files. */
   readonly dropTso: bigint | null;
   readonly stamp: FileStamp | null;
+  /** Null: the whole file, or, with flag `part`, its rows within the region's borders. */
   readonly reference: FileReference | null;
   readonly level: number;
   /**
@@ -340,9 +345,7 @@ const file = struct<FileRecord>({
   maxFlushedTso: nullable(u64),
   dropTso: nullable(u64),
   stamp: nullable(struct<FileStamp>({ writeNumber: u64, timestamp: nullable(u64) })),
-  reference: nullable(
-    struct<FileReference>({ fileId: count, splitRow: bytes, half: oneOf('top', 'bottom') }),
-  ),
+  reference: nullable(struct<FileReference>({ fileId: count, fromRow: bytes, toRow: bytes })),
   level: count,
   flags: list(text),
   addedTso: u64,

@@ -27,6 +27,8 @@ export interface Connection extends AsyncDisposable {
   tso(): Promise<bigint>;
   /** The store files of a table, or of all, newest first for each store. */
   files(table?: string): Promise<FileDescription[]>;
+  /** The regions of a table, or of all, in the order of their rows: borders, sizes, load. */
+  regions(table?: string): Promise<RegionDescription[]>;
   /**
    * Pins this moment: everything acknowledged so far, over all tables, stays readable until the release or the end of the
    * lease, whatever is written, compacted, altered or dropped meanwhile. Flushes nothing. (`admin.snapshot` is another
@@ -161,8 +163,56 @@ export interface Admin {
    * and copied (with `move`: moved). Names that begin with `_` or `.` are passed over.
    */
   bulkLoad(table: string, dir: string, options?: { move?: boolean }): Promise<BulkLoadResult>;
+  /**
+   * Splits a region in two: the one that holds `row`, there; without a row every region of the table that can be split, in
+   * the middle of its largest file. A prefix policy of the table cuts the row. `target` may also be the name of a region.
+   * Throws DoNotRetryIOException where that cannot be, or the switches forbid it.
+   */
+  split(target: string, row?: Bytes): Promise<void>;
+  /** Merges two neighbours, named by their encoded or full names. */
+  mergeRegions(table: string, one: string, other: string): Promise<void>;
+  /** Whether regions may be split, merged, normalized at all; all three are on at first. */
+  isSwitchOn(name: RegionSwitch): Promise<boolean>;
+  /** Answers what it was. Splits and merges by hand are forbidden, too. */
+  setSwitch(name: RegionSwitch, on: boolean): Promise<boolean>;
+  /**
+   * Splits regions of more than twice the average and merges small neighbours, once, in this table, or in all that have
+   * NORMALIZATION_ENABLED.
+   */
+  normalize(table?: string): Promise<NormalizeResult>;
   /** Names, in byte order; `pattern` is a regular expression over the whole name. */
   listTables(options?: { namespace?: string; pattern?: string }): Promise<string[]>;
+}
+
+export type RegionSwitch = 'split' | 'merge' | 'normalizer';
+
+export interface NormalizeResult {
+  readonly splits: number;
+  readonly merges: number;
+}
+
+export interface RegionDescription {
+  readonly table: string;
+  /** 32 hex digits; also its folder. */
+  readonly encodedName: string;
+  /** `<table>,<start key>,<region id>.<encoded>.` */
+  readonly name: Uint8Array;
+  readonly startKey: Uint8Array;
+  /** Empty: no end. */
+  readonly endKey: Uint8Array;
+  readonly storeFiles: number;
+  /** Parts of files that other regions have, too, are estimated. */
+  readonly storeFileBytes: number;
+  readonly storeFileCells: number;
+  /** Of the store files: those that are parts of a parent's. */
+  readonly references: number;
+  readonly historyFiles: number;
+  readonly historyBytes: number;
+  readonly memstoreCells: number;
+  readonly memstoreHeapBytes: number;
+  /** Since the region was opened, split or merged. */
+  readonly readRequests: number;
+  readonly writeRequests: number;
 }
 
 export interface SnapshotDescription {

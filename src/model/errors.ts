@@ -76,6 +76,18 @@ export class WrongRegionException extends StoreException {
   readonly retryable: boolean = false;
 }
 
+/** No region has this name. */
+export class UnknownRegionException extends StoreException {
+  readonly code: string = 'UnknownRegionException';
+  readonly retryable: boolean = false;
+}
+
+/** Others wrote what a transaction had read, again and again: nothing was written. */
+export class TransactionConflictException extends StoreException {
+  readonly code: string = 'TransactionConflictException';
+  readonly retryable: boolean = true;
+}
+
 /** The memstore limit is reached and did not go down in time. */
 export class RegionTooBusyException extends StoreException {
   readonly code: string = 'RegionTooBusyException';

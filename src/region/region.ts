@@ -23,6 +23,9 @@ export class Region {
   newestDropHigh = 0;
   newestDropLow = 0;
   readonly locks: RowLocks = new RowLocks();
+  /** Reads and commits since it was opened: its load. */
+  readRequests = 0;
+  writeRequests = 0;
 
   constructor(parts: {
     readonly id: number;
@@ -74,7 +77,10 @@ export class Region {
 }
 
 /** Index of the region that holds `row`, in a table's regions ordered by start key (the first starts at the empty key). */
-export function regionIndexOf(regions: readonly Region[], row: Uint8Array): number {
+export function regionIndexOf(
+  regions: readonly { readonly startKey: Uint8Array }[],
+  row: Uint8Array,
+): number {
   let low = 0;
   let high = regions.length - 1;
   while (low < high) {

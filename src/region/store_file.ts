@@ -57,6 +57,11 @@ export class StoreFile {
     this.#context = context;
   }
 
+  /** Other regions may have a part in the physical file, too: only some of its rows count here. */
+  get isPart(): boolean {
+    return this.info.fromRow.length > 0 || this.info.toRow.length > 0;
+  }
+
   /** Cursors that hold the file. */
   get holders(): number {
     return this.#holders;

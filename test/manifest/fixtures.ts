@@ -53,7 +53,7 @@ export function fileRecord(id: number, more: Partial<FileRecord> = {}): FileReco
     maxFlushedTso: 468_412_345_646_579_753n,
     dropTso: null,
     stamp: { writeNumber: 5n, timestamp: null },
-    reference: { fileId: 9, splitRow: bytes('m'), half: 'top' },
+    reference: { fileId: 9, fromRow: bytes('m'), toRow: bytes('') },
     level: 1,
     flags: ['major', 'bulk'],
     addedTso: 1n << 18n,

@@ -42,6 +42,9 @@ export class FakeConnection implements Connection {
   async files(): Promise<[]> {
     return [];
   }
+  async regions(): Promise<[]> {
+    return [];
+  }
   snapshot(): Promise<never> {
     return Promise.reject(new Error('not part of this test'));
   }
