@@ -272,7 +272,6 @@ export class CommitQueue {
   ): void {
     try {
       this.#takeStamp(mutation, table.id, options.batchMs);
-      region.writeRequests++;
       const { high, low } = this.#clock;
       this.#stamp(mutation, options.batchMs);
       mutation.settle(distinct);
@@ -324,7 +323,6 @@ export class CommitQueue {
       const { high, low } = this.#clock;
       this.#begin(high, low, options);
       for (const { table, region, mutation } of parts) {
-        region.writeRequests++;
         if (mutation.latestMarker) this.#remember(mutation, table.id);
         this.#stamp(mutation, options.batchMs);
         mutation.settle(false);
@@ -381,6 +379,9 @@ export class CommitQueue {
       memstore.insert(buf, at, length, high, low);
     }
     if (familyIndex >= 0) this.memstoreHeapBytes += memstore.heapBytes - heapBefore;
+    region.newestHigh = high;
+    region.newestLow = low;
+    region.writeRequests++;
   }
 
   #stamp(mutation: MutationBuffer, batchMs: number): void {

@@ -11,6 +11,7 @@ import type {
   Condition,
   DeleteSpec,
   Durability,
+  GroupTransaction,
   IncrementOptions,
   Mutation,
   MutationOptions,
@@ -23,6 +24,9 @@ import type {
   ScanOptions,
   Scanner,
   Table,
+  TransactOptions,
+  TransactResult,
+  TransactTarget,
   Value,
   Values,
 } from '../model/index.ts';
@@ -48,6 +52,7 @@ import {
 import type { RowContext } from './row_operations.ts';
 import type { EncodeRow, Prepared, RowOperation, Steps } from './row_writer.ts';
 import { durabilityNumber } from './table_state.ts';
+import { transact } from './transact.ts';
 import type { TableState } from './table_state.ts';
 
 interface CommitWishes {
@@ -327,6 +332,20 @@ export class EmbeddedTable implements Table {
       await writer.acknowledged(tso);
       return tso;
     });
+  }
+
+  async transact<T>(
+    target: TransactTarget,
+    work: (tx: GroupTransaction) => Promise<T>,
+    options: TransactOptions = {},
+  ): Promise<TransactResult<T>> {
+    const parts = {
+      server: this.#server,
+      tableName: this.name,
+      options: (table: TableState, mutation: MutationBuffer, durability?: Durability) =>
+        this.#commitOptions(table, mutation, { durability }),
+    };
+    return this.#server.track(() => transact(parts, target, work, options));
   }
 
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {

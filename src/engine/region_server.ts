@@ -88,6 +88,8 @@ export class RegionServer {
   readonly snapshots: TableSnapshots;
   readonly bulkLoad: BulkLoad;
   readonly recovery: RecoverySummary;
+  /** Transactions of a group that had to start over. */
+  transactConflicts = 0;
   readonly #lock: FolderLock | null;
   /** Operations that `close` waits for. */
   #running = 0;
@@ -266,6 +268,7 @@ export class RegionServer {
         splits: this.regionChanges.splits,
         merges: this.regionChanges.merges,
         split_failures: this.splitter.failures,
+        transact_conflicts: this.transactConflicts,
         block_cache_bytes: this.files.cache.sizeBytes,
         block_cache_hits: cache.hits,
         block_cache_misses: cache.misses,

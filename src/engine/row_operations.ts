@@ -184,14 +184,19 @@ function* prepareIncrement(
 ): Steps<void> {
   requireObject(amounts, 'Amounts of increment');
   yield* prepareColumns(context, Object.entries(amounts), options, 'increment', (old, amount) => {
-    const by = toAmount(amount);
-    if (old !== null && old.length !== 8) {
-      throw new DoNotRetryIOException(`Field is not a long, it's ${old.length} bytes wide`);
-    }
     const value = Buffer.allocUnsafe(8);
-    putU64(value, 0, BigInt.asUintN(64, (old === null ? 0n : u64(old, 0)) + by));
+    putU64(value, 0, BigInt.asUintN(64, incremented(old, amount)));
     return value;
   });
+}
+
+/** A counter's value and an amount together, as a signed 64-bit number. Throws DoNotRetryIOException, IllegalArgumentException. */
+export function incremented(old: Uint8Array | null, amount: bigint | number): bigint {
+  const by = toAmount(amount);
+  if (old !== null && old.length !== 8) {
+    throw new DoNotRetryIOException(`Field is not a long, it's ${old.length} bytes wide`);
+  }
+  return BigInt.asIntN(64, (old === null ? 0n : u64(old, 0)) + by);
 }
 
 function* prepareAppend(
@@ -335,20 +340,31 @@ const CONDITION_MEMBERS: ReadonlySet<string> = new Set([
 
 /** Evaluates a condition on the row, and keeps the timestamp it saw as the floor of what is written then. */
 export function* checkCondition(context: RowContext, condition: Condition): Steps<boolean> {
-  checkOptionNames(condition, CONDITION_MEMBERS, 'a condition');
-  const operator = condition.operator ?? 'EQUAL';
-  if (!OPERATORS.has(operator)) {
-    throw new IllegalArgumentException(`operator '${String(operator)}' is unknown`);
-  }
+  const { operator, wanted } = comparisonOf(condition);
   const column = context.table.column(condition.column);
   const range = toTimeRange(condition.timeRange, 'timeRange');
-  const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);
   const cell = yield* context.reads.newestCell(context.region, context.row, column, range);
   if (cell !== null) {
     context.floorHigh = cell.tsHigh;
     context.floorLow = cell.tsLow;
   }
   return holds(operator, wanted, cell === null ? null : cell.value);
+}
+
+/** Whether the condition holds for the newest cell's value, null for none. Throws IllegalArgumentException. */
+export function conditionHolds(condition: Condition, stored: Uint8Array | null): boolean {
+  const { operator, wanted } = comparisonOf(condition);
+  return holds(operator, wanted, stored);
+}
+
+function comparisonOf(condition: Condition): { operator: CompareOperator; wanted: Uint8Array } {
+  checkOptionNames(condition, CONDITION_MEMBERS, 'a condition');
+  const operator = condition.operator ?? 'EQUAL';
+  if (!OPERATORS.has(operator)) {
+    throw new IllegalArgumentException(`operator '${String(operator)}' is unknown`);
+  }
+  const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);
+  return { operator, wanted };
 }
 
 /** HBase: HRegion#checkAndMutateInternal. "value OP stored"; no value asks whether the column is absent or empty. */

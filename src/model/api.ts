@@ -7,6 +7,7 @@ import type {
   Bytes,
   Condition,
   DeleteSpec,
+  Durability,
   IncrementOptions,
   Mutation,
   MutationOptions,
@@ -76,6 +77,17 @@ export interface Table {
     amounts: Readonly<Record<string, bigint | number>>,
     options?: IncrementOptions,
   ): Promise<MutationResult>;
+  /**
+   * A transaction over rows of one region: that of a key prefix, of a row, or the region named. Reads see its own writes; all
+   * is committed at once, serializably, with one TSO, or nothing. `work` may be run several times: what it has read is
+   * checked in the commit, and if others wrote it meanwhile all begins again. Throws what `work` throws (then nothing was
+   * written), WrongRegionException for a row outside the region, TransactionConflictException after too many attempts.
+   */
+  transact<T>(
+    target: TransactTarget,
+    work: (tx: GroupTransaction) => Promise<T>,
+    options?: TransactOptions,
+  ): Promise<TransactResult<T>>;
   append(
     row: Bytes,
     values: Readonly<Record<string, Value>>,
@@ -87,6 +99,43 @@ export interface Table {
     condition: Condition,
     action: Mutation | readonly Mutation[],
   ): Promise<CheckAndMutateResult>;
+}
+
+/** A prefix or row, or the encoded or full name of a region. */
+export type TransactTarget = Bytes | { readonly region: string };
+
+export interface TransactOptions {
+  readonly durability?: Durability;
+  /** Default 50. */
+  readonly attemptsMax?: number;
+}
+
+export interface TransactResult<T> {
+  /** Null when nothing was written. */
+  readonly tso: bigint | null;
+  /** What `work` answered. */
+  readonly value: T;
+  readonly attempts: number;
+}
+
+/**
+ * Reads and writes of a transaction, valid while its work runs. Reads take no `asOf`, `filter` or `isolation`. All writes
+ * have one timestamp, so, as in `mutateRow`, a delete hides puts of the same columns, earlier and later ones.
+ */
+export interface GroupTransaction {
+  get(row: Bytes, options?: ReadOptions): Promise<Result | null>;
+  exists(row: Bytes, options?: ReadOptions): Promise<boolean>;
+  /** The rows of the region within these bounds, all at once. */
+  scan(options?: ScanOptions): Promise<Result[]>;
+  /** Whether the condition holds; it still will at the commit. */
+  check(row: Bytes, condition: Condition): Promise<boolean>;
+  put(row: Bytes, values: Values, options?: MutationOptions): void;
+  delete(row: Bytes, spec?: DeleteSpec): void;
+  /** Adds to 8-byte counters and answers the sums. */
+  increment(
+    row: Bytes,
+    amounts: Readonly<Record<string, bigint | number>>,
+  ): Promise<Readonly<Record<string, bigint>>>;
 }
 
 /** A running scan. `for await` gives results one by one; the other forms avoid a promise a row. */

@@ -23,6 +23,9 @@ export class Region {
   newestDropHigh = 0;
   newestDropLow = 0;
   readonly locks: RowLocks = new RowLocks();
+  /** The newest commit since it was opened, in halves. */
+  newestHigh = 0;
+  newestLow = 0;
   /** Reads and commits since it was opened: its load. */
   readRequests = 0;
   writeRequests = 0;
