@@ -7,6 +7,7 @@ import { addFilesCommands } from './files_commands.ts';
 import { addLoadCommand } from './load_command.ts';
 import { addNamespaceCommands } from './namespace_commands.ts';
 import { errorText, toJson } from './output.ts';
+import { addRegionCommands } from './region_commands.ts';
 import { serveCommand } from './serve.ts';
 import { ShellSyntaxError } from './shell/literals.ts';
 import { addShellCommand } from './shell_command.ts';
@@ -92,6 +93,7 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addDataCommands(program, context);
   addLoadCommand(program, context);
   addFilesCommands(program, context);
+  addRegionCommands(program, context);
   addSnapshotCommands(program, context);
   addStatsCommand(program, context);
   addWalCommands(program, context);

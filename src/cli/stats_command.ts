@@ -3,18 +3,28 @@ import type { Command } from 'commander';
 import type { StoreStatus } from '../model/index.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
 import { fileLines } from './files_commands.ts';
+import { regionLines } from './region_commands.ts';
 
 /** Adds the command to the program. */
 export function addStatsCommand(program: Command, context: CliContext): void {
   program
     .command('stats')
-    .description('print figures of the store, or of its files')
+    .description('print figures of the store, of its files or regions')
     .option('--files', 'each store and history file: size, level, rows, timestamps, commits, flags')
+    .option('--regions', 'each region: borders, files, references, history, memory, load')
     .action(async (_: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<GlobalOptions & { files?: boolean }>();
+      const flags = command.optsWithGlobals<
+        GlobalOptions & { files?: boolean; regions?: boolean }
+      >();
       await context.withStore(flags, async (store, printer) => {
         if (flags.files === true) {
           for (const file of await store.files()) printer.either({ ...file }, fileLines(file));
+          return;
+        }
+        if (flags.regions === true) {
+          for (const region of await store.regions()) {
+            printer.either({ ...region }, regionLines(region));
+          }
           return;
         }
         const status = store.status();

@@ -147,8 +147,9 @@ describe('transact', () => {
         for (const account of accounts(group)) await table.put(account, { 'f:n': 100n });
       }
       let isOver = false;
+      let changes = 0;
       const teller = async (): Promise<void> => {
-        for (let i = 0; i < 25; i++) {
+        for (let i = 0; i < 25 || changes < 8; i++) {
           const group = groups[random.int(groups.length)]!;
           const [from, to] = [random.int(4), random.int(4)].map((n) => accounts(group)[n]!);
           if (from === to) continue;
@@ -175,10 +176,13 @@ describe('transact', () => {
             const at = random.int(regions.length - 1);
             const [one, other] = [regions[at]!, regions[at + 1]!];
             await connection.admin.mergeRegions('t', one.encodedName, other.encodedName);
+            changes++;
           } else {
             const border = borders[random.int(borders.length)]!;
             const known = regions.map(({ startKey }) => Buffer.from(startKey).toString());
-            if (!known.includes(border)) await connection.admin.split('t', border);
+            if (known.includes(border)) continue;
+            await connection.admin.split('t', border);
+            changes++;
           }
         }
       };
@@ -186,8 +190,8 @@ describe('transact', () => {
       await Promise.all([teller(), teller(), teller(), teller()]);
       isOver = true;
       await Promise.all(others);
-      expect(connection.status().counters['splits']).toBeGreaterThan(3);
-      expect(connection.status().counters['merges']).toBeGreaterThan(3);
+      expect(connection.status().counters['splits']).toBeGreaterThan(1);
+      expect(connection.status().counters['merges']).toBeGreaterThan(1);
     });
   });
 });

@@ -5,6 +5,7 @@ import { IncompleteError, parseStatements, textOf, type Statement } from './lite
 import { DDL_COMMANDS } from './ddl_commands.ts';
 import { DML_COMMANDS } from './dml_commands.ts';
 import { FILE_COMMANDS } from './file_commands.ts';
+import { REGION_COMMANDS } from './region_commands.ts';
 import { requireArgumentCount, type ShellCommand, type ShellSession } from './session.ts';
 import { VERSION } from '../version.ts';
 
@@ -78,6 +79,7 @@ export const SHELL_COMMANDS: readonly ShellCommand[] = [
   ...DDL_COMMANDS,
   ...DML_COMMANDS,
   ...FILE_COMMANDS,
+  ...REGION_COMMANDS,
 ];
 
 function overview(): string[] {
