@@ -110,17 +110,7 @@ export class RegionServer {
     this.files = parts.files;
     this.recovery = parts.recovery;
     this.#lock = parts.lock;
-    this.queue = new CommitQueue({
-      log: parts.log ?? new MemoryLog(parts.readPoint),
-      clock: parts.oracle,
-      readPoint: parts.readPoint,
-      timers: parts.env.timers,
-      limits: {
-        serverBytes: parts.settings.memstoreBytes,
-        regionBytes: parts.settings.regionMemstoreBytes,
-        busyTimeoutMs: parts.settings.busyTimeoutMs,
-      },
-    });
+    this.queue = commitQueueOf(parts);
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
     this.queue.onNonce = (nonce, high, low) => this.nonces.committed(nonce, joinHalves(high, low));
     this.queue.onBroken = (error) => this.logFailed(error);
@@ -339,6 +329,21 @@ export class RegionServer {
       await this.#lock?.release();
     }
   }
+}
+
+function commitQueueOf({ log, oracle, readPoint, env, settings }: Parts): CommitQueue {
+  const target: CommitLog = log ?? new MemoryLog(readPoint);
+  return new CommitQueue({
+    log: target,
+    clock: oracle,
+    readPoint,
+    timers: env.timers,
+    limits: {
+      serverBytes: settings.memstoreBytes,
+      regionBytes: settings.regionMemstoreBytes,
+      busyTimeoutMs: settings.busyTimeoutMs,
+    },
+  });
 }
 
 /**

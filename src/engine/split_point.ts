@@ -1,6 +1,6 @@
 /** The row at which a region falls into two of about the same size: the middle of its largest file (HBase: StoreUtils#getSplitPoint). */
-import { END, READY, WAIT, compareRanges } from '../cell/index.ts';
-import type { CellSource } from '../cell/index.ts';
+import { READY, WAIT, compareRanges } from '../cell/index.ts';
+import type { CellSource, END } from '../cell/index.ts';
 import type { Region, StoreFile } from '../region/index.ts';
 
 /** Files with fewer blocks than this are looked through cell by cell: their index knows too few keys. */

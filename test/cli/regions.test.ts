@@ -1,6 +1,6 @@
 /** Splits and merges on the command line and in the shell. */
 import { expect, test } from 'vitest';
-import { Harness } from './support.ts';
+import { CliHarness } from './support.ts';
 
 interface Shown {
   readonly encodedName: string;
@@ -8,7 +8,7 @@ interface Shown {
 }
 
 test('split, merge and the listing of regions', async () => {
-  const harness = new Harness();
+  const harness = new CliHarness();
   const ok = async (words: string[]): Promise<string> => {
     const { status, stdout, stderr } = await harness.run(words);
     expect(stderr).toBe('');

@@ -27,7 +27,7 @@ class World {
   value = 0;
   splits = 0;
   merges = 0;
-  failure: unknown = null;
+  failure: Error | null = null;
   isOver = false;
 
   constructor(seed: number) {
@@ -41,7 +41,9 @@ class World {
         await step();
       } catch (error) {
         // A split that others came before is refused; anything else is a fault.
-        if (!(error instanceof StoreException)) this.failure = error;
+        if (!(error instanceof StoreException)) {
+          this.failure = error instanceof Error ? error : new Error(String(error));
+        }
       }
       await env.timers.sleep(this.random.float() * ms);
     }
