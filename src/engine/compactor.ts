@@ -61,8 +61,8 @@ export class Compactor {
   }
 
   #choose(store: Store): readonly StoreFile[] | null {
-    // Parts of other regions' files are rewritten first of all, with everything else.
-    if (store.files.some(({ isPart }) => isPart)) return store.files;
+    // What a split left is rewritten first of all, with everything else.
+    if (store.files.some(({ info }) => info.isReference)) return store.files;
     const oldestFirst = store.files.toReversed();
     const sizes = oldestFirst.map((file) => file.info);
     const chosen = selectCompaction(sizes, this.#rules, oldestFirst.length >= FILES_FORCED);
@@ -109,10 +109,11 @@ export class Compactor {
   }
 
   /** Rewrites the stores of a region that have parts of other regions' files, so that each has files of its own. */
-  async compactParts(table: TableState, region: Region): Promise<void> {
+  async compactReferences(table: TableState, region: Region): Promise<void> {
     for (const store of region.stores) {
       await this.#finished(store);
-      if (!store.files.some(({ isPart }) => isPart) || !table.holds(region, store)) continue;
+      if (!store.files.some(({ info }) => info.isReference) || !table.holds(region, store))
+        continue;
       await this.#start({ table, region, store }, store.files, false);
     }
   }

@@ -26,7 +26,7 @@ function describeRegion(manifest: Manifest, table: TableState, region: Region): 
     storeFiles: files.length,
     storeFileBytes: bytes(files.map(({ info }) => info.sizeBytes)),
     storeFileCells: bytes(files.map(({ info }) => info.cellCount)),
-    references: files.filter(({ isPart }) => isPart).length,
+    references: files.filter(({ info }) => info.isReference).length,
     historyFiles: history.length,
     historyBytes: bytes(history.map(({ file }) => file.info.sizeBytes)),
     memstoreCells: region.memstoreCells,

@@ -69,7 +69,7 @@ export class Splitter {
   async split(table: TableState, region: Region, row: Uint8Array | null): Promise<void> {
     this.#checkAllowed('split', table);
     const policy = policyOf(table);
-    await this.#rewriteParts(table, region);
+    await this.#rewriteReferences(table, region);
     if (row === null) await this.#parts.background.flusher.flush(table, region);
     const middle = row ?? (await middleRow(region));
     if (middle === null) throw noSplitPoint(region);
@@ -133,8 +133,8 @@ export class Splitter {
     }
   }
 
-  async #rewriteParts(table: TableState, region: Region): Promise<void> {
-    await this.#parts.background.compactor.compactParts(table, region);
+  async #rewriteReferences(table: TableState, region: Region): Promise<void> {
+    await this.#parts.background.compactor.compactReferences(table, region);
   }
 
   /** A region has new files: splits it in the background if it is too large. */
@@ -165,7 +165,7 @@ export class Splitter {
 
   #isTooLarge(table: TableState, region: Region): boolean {
     if (!table.enabled || !this.isOn('split') || !isAllowed('split', table)) return false;
-    if (!table.holdsRegion(region) || hasParts(region)) return false;
+    if (!table.holdsRegion(region) || hasReferences(region)) return false;
     const size = sizeOf(region);
     if (size < (this.#refused.get(region) ?? 0) * GROWTH_BEFORE_RETRY) return false;
     const { memstoreFlushSizeBytes, maxFileSizeBytes } = table.settings;
@@ -259,8 +259,8 @@ export function sizeOf(region: Region): number {
 }
 
 /** Whether some of its files are also other regions'. */
-export function hasParts(region: Region): boolean {
-  return region.stores.some(({ files }) => files.some(({ isPart }) => isPart));
+export function hasReferences(region: Region): boolean {
+  return region.stores.some(({ files }) => files.some(({ info }) => info.isReference));
 }
 
 function noSplitPoint(region: Region): DoNotRetryIOException {

@@ -169,6 +169,7 @@ export class StoreFiles {
                     : { high: highOf(stamp.timestamp), low: lowOf(stamp.timestamp) },
               },
         inMemory: store.settings.inMemory,
+        isReference: record.reference !== null,
         fromRow,
         toRow,
       },

@@ -38,6 +38,8 @@ export interface StoreFileInfo {
   readonly minWriteLow: number;
   readonly stamp: FileStamp | null;
   readonly inMemory: boolean;
+  /** What a split or merge left: a range of a file that belonged to another region. */
+  readonly isReference: boolean;
   /** Only these rows belong to the region; empty bounds are open. */
   readonly fromRow: Uint8Array;
   readonly toRow: Uint8Array;
@@ -55,11 +57,6 @@ export class StoreFile {
   constructor(info: StoreFileInfo, context: FileContext) {
     this.info = info;
     this.#context = context;
-  }
-
-  /** Other regions may have a part in the physical file, too: only some of its rows count here. */
-  get isPart(): boolean {
-    return this.info.fromRow.length > 0 || this.info.toRow.length > 0;
   }
 
   /** Cursors that hold the file. */
