@@ -34,6 +34,11 @@ class World {
     this.random = seeded(seed);
   }
 
+  /** Throws what went wrong. */
+  check(): void {
+    if (this.failure !== null) throw this.failure;
+  }
+
   /** Keeps doing something until the life is over. */
   async loop(env: SimEnv, ms: number, step: () => Promise<void>): Promise<void> {
     while (!this.isOver && this.failure === null) {
@@ -146,7 +151,7 @@ async function run(seed: number): Promise<World> {
     ];
     await env.drive(env.timers.sleep(100 + world.random.float() * 300));
     world.isOver = true;
-    if (world.failure !== null) throw world.failure;
+    world.check();
     const ending = world.random.int(3);
     if (ending === 0)
       await env.drive(
@@ -154,7 +159,7 @@ async function run(seed: number): Promise<World> {
         10_000_000,
       );
     env = ending === 2 ? env.crash({ keepUnsynced: world.random.float() }) : env.kill();
-    if (world.failure !== null) throw world.failure;
+    world.check();
     connection = await env.drive(recover(world, env), 10_000_000);
   }
   await env.drive(connection.close());
