@@ -174,3 +174,54 @@ describe('splits and merges in the middle of everything', () => {
     expect(world.value).toBeGreaterThan(60);
   });
 });
+
+describe('a crash at each step', () => {
+  /** The machine after a crash at this virtual moment of a split and the merge behind it. */
+  const crashed = async (
+    afterMs: number,
+    power: boolean,
+  ): Promise<{ isDone: boolean; starts: string[]; rows: string[] }> => {
+    const env = simEnv({ seed: 77 });
+    const connection = await env.drive(start(env));
+    await env.drive(
+      (async (): Promise<void> => {
+        await connection.admin.createTable({ name: 't', families: ['f'] });
+        for (let i = 0; i < 12; i++) await connection.table('t').put(rowAt(i), { 'f:v': `a${i}` });
+        await connection.admin.flush('t');
+        for (let i = 0; i < 12; i += 2)
+          await connection.table('t').put(rowAt(i), { 'f:v': `b${i}` });
+      })(),
+    );
+    let isDone = false;
+    void (async (): Promise<void> => {
+      await connection.admin.split('t', rowAt(5));
+      const [one, other] = await connection.regions('t');
+      await connection.admin.mergeRegions('t', one!.encodedName, other!.encodedName);
+      isDone = true;
+    })();
+    await env.drive(env.timers.sleep(afterMs));
+    const next = power ? env.crash({ keepUnsynced: 0.5 }) : env.kill();
+    const again = await next.drive(start(next));
+    const results = await next.drive(everything(again));
+    const regions = await next.drive(again.regions('t'));
+    await next.drive(again.close());
+    return {
+      isDone,
+      starts: regions.map(({ startKey }) => Buffer.from(startKey).toString()),
+      rows: results.map((result) => `${result.rowText}=${result.text('f:v') ?? ''}`),
+    };
+  };
+
+  test.each([true, false])('leaves the old regions or the new (power cut: %s)', async (power) => {
+    const seen = new Set<string>();
+    for (let afterMs = 0, isDone = false; !isDone; afterMs += 0.17) {
+      const after = await crashed(afterMs, power);
+      const wanted = Array.from({ length: 12 }, (_, i) => `${rowAt(i)}=${i % 2 ? 'a' : 'b'}${i}`);
+      expect(after.rows).toEqual(wanted);
+      seen.add(after.starts.join());
+      isDone = after.isDone;
+    }
+    // The whole table, both halves, and the whole again.
+    expect([...seen].sort()).toEqual(['', `,${rowAt(5)}`]);
+  });
+});
