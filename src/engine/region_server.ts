@@ -14,6 +14,7 @@ import { Background } from './background.ts';
 import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
+import type { CommitLog } from './commit_queue.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
