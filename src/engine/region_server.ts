@@ -18,6 +18,7 @@ import type { CommitLog } from './commit_queue.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
+import { lastStamp } from './last_stamp.ts';
 import { MemoryLog } from './memory_log.ts';
 import { HistoryFloor } from './history_floor.ts';
 import { Nonces } from './nonces.ts';
@@ -575,28 +576,6 @@ function logOptionsOf(
     blockingSync: settings.blockingSync,
     storeId: Buffer.from(manifest.store.storeId, 'hex'),
   };
-}
-
-/** The greatest TSO in log and manifest. */
-function lastStamp(manifest: Manifest, logged: bigint): bigint {
-  let last = logged;
-  const raise = (tso: bigint | null): void => {
-    if (tso !== null && tso > last) last = tso;
-  };
-  for (const table of manifest.all('table')) {
-    raise(table.droppedTso);
-    for (const version of table.schemas) raise(version.tso);
-  }
-  for (const region of manifest.all('region')) raise(region.removedTso);
-  for (const file of manifest.all('file')) {
-    raise(file.addedTso);
-    raise(file.removedTso);
-    raise(file.maxWriteNumber);
-  }
-  for (const namespace of manifest.all('namespace')) raise(namespace.createdTso);
-  for (const dropped of manifest.all('droppedId')) raise(dropped.tso);
-  for (const snapshot of manifest.all('snapshot')) raise(snapshot.tso);
-  return last;
 }
 
 function openOracle(parts: {
