@@ -14,7 +14,6 @@ import { Background } from './background.ts';
 import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
-import type { CommitLog } from './commit_queue.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
@@ -334,9 +333,8 @@ export class RegionServer {
 }
 
 function commitQueueOf({ log, oracle, readPoint, env, settings }: Parts): CommitQueue {
-  const target: CommitLog = log ?? new MemoryLog(readPoint);
   return new CommitQueue({
-    log: target,
+    log: log ?? new MemoryLog(readPoint),
     clock: oracle,
     readPoint,
     timers: env.timers,
