@@ -88,9 +88,11 @@ export class Flusher {
   /** As `flush`, in the background: failures are logged and tried again. */
   request(table: TableState, region: Region): void {
     if (this.#isStopped || this.isFlushing(region)) return;
-    void this.#start(table, region).catch((error: unknown) =>
+    // The region rests before those who wait for memory are woken and ask again.
+    const flush = this.#flush(table, region).catch((error: unknown) =>
       this.#retryLater(table, region, error),
     );
+    void this.#run([region], flush);
   }
 
   #retryLater(table: TableState, region: Region, error: unknown): void {
