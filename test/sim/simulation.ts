@@ -134,16 +134,23 @@ export class Simulation {
     this.journal.note(() => `bit at ${at} of ${path}`);
     const healthy = this.#env;
     this.#env = env;
-    try {
-      const options: OpenOptions = { ...this.#profile.open, env };
-      const server = await env.drive(openServer(DIR, options), OPEN_LIMIT_MS);
+    const server = await this.#openRotten(env);
+    if (server === null) this.#found++;
+    else {
       await env.drive(this.#recovered(server));
       await env.drive(server.close(), OPEN_LIMIT_MS);
-    } catch (error) {
-      if (!(error instanceof StoreException)) throw error;
-      this.#found++;
     }
     this.#env = healthy;
+  }
+
+  /** Null: the store was refused. */
+  async #openRotten(env: SimEnv): Promise<RegionServer | null> {
+    try {
+      return await env.drive(openServer(DIR, { ...this.#profile.open, env }), OPEN_LIMIT_MS);
+    } catch (error) {
+      if (error instanceof StoreException) return null;
+      throw error;
+    }
   }
 
   report(): SimulationReport {
