@@ -257,7 +257,7 @@ export class Simulation {
       this.journal.note(() => ending);
       this.#faults.clear(this.#env);
       this.#crash(ending);
-      this.#onlyKilled = ending === 'kill';
+      this.#onlyKilled = ending === 'kill' && !hasLostSync(life);
       return ending;
     }
     life.isStopping = true;
@@ -283,6 +283,7 @@ export class Simulation {
     this.#onlyKilled = random.chance(0.5);
     if (this.#onlyKilled) this.#env = this.#env.kill();
     else this.#env = this.#env.crash({ keepUnsynced: random.float() });
+    this.#onlyKilled &&= !hasLostSync(life);
     return 'close';
   }
 
@@ -572,4 +573,12 @@ function isDone(
   if (before === null || facts === null || before.id !== facts.id) return before?.id !== facts?.id;
   const schemas = server.manifest.get('table', facts.id)?.schemas ?? [];
   return schemas.at(-1)?.tso === tso || server.catalog.get(name).enabled !== before.isEnabled;
+}
+
+/**
+ * The log has failed in this life: a failed sync may have taken what the page cache held of earlier writes, so that what
+ * was only handed to the system may be gone although the machine stayed up.
+ */
+function hasLostSync(life: Life): boolean {
+  return life.server.log?.failure != null;
 }
