@@ -57,6 +57,24 @@ export interface CellView {
   writeLow: number;
 }
 
+/** A view as a plain object, on no cell yet: what cursors move and others stand on a cell of their own. */
+export class CellFields implements CellView {
+  block: Uint8Array = new Uint8Array(0);
+  at = 0;
+  length = 0;
+  rowAt = 0;
+  rowLength = 0;
+  qualifierAt = 0;
+  qualifierLength = 0;
+  timestampAt = 0;
+  valueAt = 0;
+  valueLength = 0;
+  tagsAt = 0;
+  tagsLength = 0;
+  writeHigh = 0;
+  writeLow = 0;
+}
+
 export interface CellSource {
   /** The current cell; the same object for the life of the source, or of the current source of a merge: read it after each move. */
   readonly cell: CellView;

@@ -8,8 +8,8 @@
  * Blocks that `load` brought are in `#held` until the move they were for has been made, whatever the cache does with them
  * meanwhile: so every load is progress. Blocks read ahead are in `#ahead` until the scan has passed them.
  */
-import { END, READY, WAIT, u16, u32 } from '../cell/index.ts';
-import type { CellSource, CellView, SeekKey, SourceState } from '../cell/index.ts';
+import { CellFields, END, READY, WAIT, u16, u32 } from '../cell/index.ts';
+import type { CellSource, SeekKey, SourceState } from '../cell/index.ts';
 import { CorruptionException, invariant } from '../io/index.ts';
 import type { BlockKind, BlockRequest, CacheFile, CachedBlock } from './block_cache.ts';
 import { compareCellToKey } from './data_block.ts';
@@ -44,23 +44,6 @@ export interface CursorOptions {
   readonly sequential?: boolean;
 }
 
-class FileCell implements CellView {
-  block: Uint8Array = new Uint8Array(0);
-  at = 0;
-  length = 0;
-  rowAt = 0;
-  rowLength = 0;
-  qualifierAt = 0;
-  qualifierLength = 0;
-  timestampAt = 0;
-  valueAt = 0;
-  valueLength = 0;
-  tagsAt = 0;
-  tagsLength = 0;
-  writeHigh = 0;
-  writeLow = 0;
-}
-
 /** The start of a row, as a place to seek to. */
 class RowKey implements SeekKey {
   row: Uint8Array = new Uint8Array(0);
@@ -78,7 +61,7 @@ class RowKey implements SeekKey {
 const NEED_LOAD = 0;
 
 export class HFileCursor implements CellSource {
-  readonly cell: FileCell = new FileCell();
+  readonly cell: CellFields = new CellFields();
   readonly #reader: BlockSource;
   readonly #cacheBlocks: boolean;
   readonly #readAheadBytes: number;

@@ -2,7 +2,7 @@
  * A store file as readers use it: opened when the first of them needs it (opening a store reads the manifest, not the
  * data), ruled out without opening by key range, time range or Bloom filter, kept on the disk while a reader holds it.
  */
-import { END, WAIT, compareRanges } from '../cell/index.ts';
+import { CellFields, END, WAIT, compareRanges } from '../cell/index.ts';
 import type { CellSource, CellView, SeekKey, SourceState } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import type { FileSystem } from '../io/index.ts';
@@ -137,28 +137,11 @@ export class StoreFile {
   }
 }
 
-class NoCell implements CellView {
-  block: Uint8Array = new Uint8Array(0);
-  at = 0;
-  length = 0;
-  rowAt = 0;
-  rowLength = 0;
-  qualifierAt = 0;
-  qualifierLength = 0;
-  timestampAt = 0;
-  valueAt = 0;
-  valueLength = 0;
-  tagsAt = 0;
-  tagsLength = 0;
-  writeHigh = 0;
-  writeLow = 0;
-}
-
 /** Opens its file when the first move needs it. */
 class LazySource implements CellSource {
   readonly file: StoreFile;
   readonly #options: CursorOptions;
-  readonly #noCell: CellView = new NoCell();
+  readonly #noCell: CellView = new CellFields();
   cursor: CellSource | null = null;
   #isClosed = false;
 
