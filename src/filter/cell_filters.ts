@@ -1,5 +1,5 @@
 /** Filters on families, qualifiers, values and timestamps of cells, and the one that strips values. */
-import { putU32, u32 } from '../cell/index.ts';
+import { CellFields, putU32, u32 } from '../cell/index.ts';
 import type { CellView, SeekKey } from '../cell/index.ts';
 import {
   FILTER_INCLUDE,
@@ -123,21 +123,8 @@ export class KeyOnlyFilter extends BaseFilter {
 }
 
 /** A cell of its own: the key of another, with a short value. */
-class BareCell implements CellView {
-  block: Uint8Array = new Uint8Array(256);
-  at = 0;
-  length = 0;
-  rowAt = 0;
-  rowLength = 0;
-  qualifierAt = 0;
-  qualifierLength = 0;
-  timestampAt = 0;
-  valueAt = 0;
-  valueLength = 0;
-  tagsAt = 0;
-  tagsLength = 0;
-  writeHigh = 0;
-  writeLow = 0;
+class BareCell extends CellFields {
+  override block: Uint8Array = new Uint8Array(256);
 
   strip(cell: CellView, lenAsVal: boolean): void {
     const { at } = cell;

@@ -100,12 +100,6 @@ export class NotInMemoryException extends StoreException {
   readonly retryable: boolean = true;
 }
 
-/** A table or family description is refused. */
-export class FailedSanityCheckException extends StoreException {
-  readonly code: string = 'FailedSanityCheckException';
-  readonly retryable: boolean = false;
-}
-
 /** The store was closed. */
 export class StoreClosedException extends StoreException {
   readonly code: string = 'StoreClosedException';
@@ -115,12 +109,6 @@ export class StoreClosedException extends StoreException {
 /** The log could not be written or synced; no writes until the next open. */
 export class LogFailedException extends StoreException {
   readonly code: string = 'LogFailedException';
-  readonly retryable: boolean = false;
-}
-
-/** The nonce was seen before and its first request failed or is unknown. */
-export class OperationConflictException extends StoreException {
-  readonly code: string = 'OperationConflictException';
   readonly retryable: boolean = false;
 }
 

@@ -5,7 +5,7 @@
  *
  * The last row may be open: its cells are still being collected. `clear` forgets the finished results and keeps it.
  */
-import { putU32, u16, u32 } from '../../cell/index.ts';
+import { CellFields, putU32, u16, u32 } from '../../cell/index.ts';
 import type { CellView } from '../../cell/index.ts';
 import type { RowCells } from '../../filter/index.ts';
 import { PACKED_CELL_HEADER, Result } from '../../model/index.ts';
@@ -186,22 +186,7 @@ export function copyBytes(
 }
 
 /** A view of a packed cell. */
-export class PackedCell implements CellView {
-  block: Uint8Array = new Uint8Array(0);
-  at = 0;
-  length = 0;
-  rowAt = 0;
-  rowLength = 0;
-  qualifierAt = 0;
-  qualifierLength = 0;
-  timestampAt = 0;
-  valueAt = 0;
-  valueLength = 0;
-  tagsAt = 0;
-  tagsLength = 0;
-  writeHigh = 0;
-  writeLow = 0;
-
+export class PackedCell extends CellFields {
   /** Stands on the packed cell at `packedAt`. */
   set(buf: Uint8Array, packedAt: number): void {
     this.writeHigh = u32(buf, packedAt + 4);
