@@ -2,7 +2,8 @@
  * Cellar as a library: `import { open } from 'cellardb'`. Everything that users hold is here; the rest of `src` is not
  * public and may change.
  */
-export { open, EmbeddedConnection } from './engine/index.ts';
+export { StoreConnection, open } from './embedded/index.ts';
+export { EmbeddedConnection } from './engine/index.ts';
 export type { Logger, OpenOptions, RecoverySummary } from './engine/index.ts';
 export * from './model/index.ts';
 export * from './filter/builders.ts';

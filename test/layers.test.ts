@@ -19,6 +19,7 @@ const LAYERS = [
   'engine',
   'txn',
   'backup',
+  'embedded',
   'wire',
   'client',
   'server',

@@ -1,6 +1,6 @@
 /** How the command line opens stores. */
 import { pino, type Logger } from 'pino';
-import { open } from '../engine/index.ts';
+import { open } from '../embedded/index.ts';
 import type { Env } from '../io/index.ts';
 import type { Connection } from '../model/index.ts';
 import type { StoreAccess } from './context.ts';

@@ -1,4 +1,5 @@
 export { open, EmbeddedConnection } from './embedded_connection.ts';
 export type { OpenOptions } from './options.ts';
 export type { Logger } from './logger.ts';
-export type { RecoverySummary } from './region_server.ts';
+export { openServer } from './region_server.ts';
+export type { RecoverySummary, RegionServer } from './region_server.ts';

@@ -1,0 +1,1 @@
+export { StoreConnection, open } from './open.ts';
