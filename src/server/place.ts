@@ -1,0 +1,30 @@
+/** Who a running server is, and at which address its clients find it. */
+
+export interface HostPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+export class ServerPlace {
+  /** Start of the server, Unix milliseconds: the third part of HBase's server names. */
+  readonly startCode: number;
+  /** Told to every client instead of the address at which it arrived; null: not so. May be set at any time. */
+  advertised: HostPort | null;
+  /** Where the native RPC listens; 0 as long as it does not. */
+  rpcPort = 0;
+
+  constructor(startCode: number, advertised: HostPort | null) {
+    this.startCode = startCode;
+    this.advertised = advertised;
+  }
+
+  /** Where a client whose connection arrived at `localAddress` finds the native RPC. */
+  addressFor(peer: { readonly localAddress: string }): HostPort {
+    return this.advertised ?? { host: plainAddress(peer.localAddress), port: this.rpcPort };
+  }
+}
+
+/** An IPv4 address in IPv6 clothes as itself. */
+function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+}

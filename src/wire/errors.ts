@@ -1,0 +1,7 @@
+import { StoreException } from '../io/index.ts';
+
+/** A message from the other side that cannot be read; names message and place. */
+export class MalformedMessageException extends StoreException {
+  readonly code: string = 'MalformedMessageException';
+  readonly retryable: boolean = false;
+}
