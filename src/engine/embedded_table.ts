@@ -40,6 +40,7 @@ import type { CommitOptions } from './commit_queue.ts';
 import { nonceBytes } from './nonces.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
+import { IncrementNow } from './increment_now.ts';
 import type { RegionServer } from './region_server.ts';
 import {
   checkCondition,
@@ -61,6 +62,8 @@ interface CommitWishes {
   readonly batchMs?: number;
 }
 
+const NO_WISHES: CommitWishes = {};
+
 const DURABILITY_WORDS: ReadonlySet<string> = new Set([
   'USE_DEFAULT',
   'SKIP_WAL',
@@ -74,10 +77,12 @@ export class EmbeddedTable implements Table {
   readonly #server: RegionServer;
   readonly #encoder: CellEncoder = new CellEncoder();
   readonly #rows: RowScratch = new RowScratch();
+  readonly #incrementNow: IncrementNow;
 
   constructor(server: RegionServer, name: string) {
     this.#server = server;
     this.name = name;
+    this.#incrementNow = new IncrementNow(server);
   }
 
   put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint> {
@@ -183,12 +188,32 @@ export class EmbeddedTable implements Table {
   ): Promise<MutationResult> {
     try {
       this.#server.checkOpen();
+      if (options === undefined) {
+        const answer = this.#incrementPlain(row, amounts);
+        if (answer !== null) return answer;
+      }
       const mutation = options === undefined ? { amounts } : { amounts, options };
       return this.#modify(toRow(row), [{ increment: row, ...mutation }], options, 0);
     } catch (error) {
       return rejected(error);
     }
   }
+
+  /** One counter by a plain number, if nothing has to be waited for; null: take the general way. */
+  #incrementPlain(
+    row: Bytes,
+    amounts: Readonly<Record<string, bigint | number>>,
+  ): Promise<MutationResult> | null {
+    if (typeof amounts !== 'object' || amounts === null) return null;
+    const names = Object.keys(amounts);
+    const amount = names.length === 1 ? amounts[names[0]!] : null;
+    if (typeof amount !== 'number' || !Number.isSafeInteger(amount)) return null;
+    const bytes = this.#rows.of(row);
+    return this.#incrementNow.run(this.name, bytes, names[0]!, amount, this.#plainOptions);
+  }
+
+  readonly #plainOptions = (table: TableState, mutation: MutationBuffer): CommitOptions =>
+    this.#commitOptions(table, mutation, NO_WISHES);
 
   append(
     row: Bytes,

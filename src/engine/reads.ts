@@ -244,6 +244,28 @@ export class Reads {
     }
   }
 
+  /**
+   * As `newestCell`, from memory alone and in this turn: a view valid until the next read, null if there is no such cell,
+   * WAIT if it is not in memory or its reader is busy.
+   */
+  newestNow(
+    region: Region,
+    row: Uint8Array,
+    column: ResolvedColumn,
+    timeRange: TimeRangeSpec,
+  ): CellView | null | typeof WAIT {
+    const store = region.stores[column.familyIndex];
+    invariant(store !== undefined, 'a region has a store a family');
+    const cached = this.#newestReaderOf(region, store);
+    const { reader } = cached;
+    const nowMs = this.clock.followedMs();
+    const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
+    if (state === WAIT) reader.abandon();
+    if (this.#newestReaders.get(store) !== cached) reader.close();
+    if (state === WAIT) return WAIT;
+    return state === END ? null : reader.cell;
+  }
+
   /** The store's reader, or one for this read alone while that is in the middle of another. */
   #newestReaderOf(region: Region, store: Store): CachedNewestReader {
     const known = this.#newestReaders.get(store);

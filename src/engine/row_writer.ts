@@ -237,9 +237,14 @@ export class RowWriter {
     const options = operation.options(table, mutation);
     this.#queue.commit(table, region, mutation, options, prepared.distinct);
     const { appliedHigh, appliedLow } = readPoint;
-    const answer = prepared.answer(appliedHigh, appliedLow);
+    return this.answered(options, prepared.answer(appliedHigh, appliedLow));
+  }
+
+  /** The answer of the commit just made, once it may be given. */
+  answered<T>(options: CommitOptions, answer: T): Promise<T> {
+    const { appliedHigh, appliedLow } = this.#readPoint;
     if (options.durability === FSYNC_WAL || this.#publish === null) {
-      return readPoint.whenPassed(appliedHigh, appliedLow, answer);
+      return this.#readPoint.whenPassed(appliedHigh, appliedLow, answer);
     }
     return this.#published(answer);
   }
@@ -247,10 +252,7 @@ export class RowWriter {
   /** The TSO of the commit just made, once the read point has passed it. */
   #acknowledged(options: CommitOptions): Promise<bigint> {
     const { appliedHigh, appliedLow } = this.#readPoint;
-    if (options.durability === FSYNC_WAL || this.#publish === null) {
-      return this.#readPoint.whenCommitted(appliedHigh, appliedLow);
-    }
-    return this.#published(joinHalvesOf(appliedHigh, appliedLow));
+    return this.answered(options, joinHalvesOf(appliedHigh, appliedLow));
   }
 
   /**

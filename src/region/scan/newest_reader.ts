@@ -10,6 +10,7 @@ import { CellBatch, PackedCell } from './cell_batch.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
 import { MergeSource, mergeOf } from './merge_source.ts';
 import { ROW_WAIT, StoreScanner } from './store_scanner.ts';
+import type { StoreScanSpec } from './store_scanner.ts';
 
 const NO_LIMITS = { resultsMax: Infinity, bytesMax: Infinity };
 
@@ -26,6 +27,7 @@ export class NewestReader {
   readonly #target: SeekTarget = new SeekTarget();
   #isReading = false;
   #isInRow = false;
+  #spec: StoreScanSpec | null = null;
 
   /** `sources` newest first, closed by this reader. A new one is needed when the store gets other settings or sources. */
   constructor(settings: FamilySettings, sources: readonly CellSource[]) {
@@ -58,21 +60,7 @@ export class NewestReader {
         this.#isReading = false;
         return END;
       }
-      this.#scanner.begin(
-        {
-          settings: this.#settings,
-          qualifiers: [qualifier],
-          timeRange,
-          versions: 1,
-          raw: false,
-          filter: null,
-          storeLimit: STORE_LIMIT_NONE,
-          storeOffset: 0,
-        },
-        readHigh,
-        readLow,
-        nowMs,
-      );
+      this.#scanner.begin(this.#specOf(qualifier, timeRange), readHigh, readLow, nowMs);
       this.#scanner.startRow();
       this.#isInRow = true;
     }
@@ -97,6 +85,25 @@ export class NewestReader {
 
   close(): void {
     this.#source.close();
+  }
+
+  /** What to read; that of a counter hit again and again is made once. `qualifier` is never changed by its owner. */
+  #specOf(qualifier: Uint8Array, timeRange: TimeRangeSpec): StoreScanSpec {
+    const known = this.#spec;
+    if (known !== null && known.qualifiers?.[0] === qualifier && known.timeRange === timeRange) {
+      return known;
+    }
+    this.#spec = {
+      settings: this.#settings,
+      qualifiers: [qualifier],
+      timeRange,
+      versions: 1,
+      raw: false,
+      filter: null,
+      storeLimit: STORE_LIMIT_NONE,
+      storeOffset: 0,
+    };
+    return this.#spec;
   }
 
   #begin(row: Uint8Array): void {
