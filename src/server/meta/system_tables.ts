@@ -1,0 +1,297 @@
+/**
+ * hbase:meta and hbase:namespace as tables that can be read. They are kept in a store in memory of their own, made from the
+ * catalog of the store that is served, and brought up to date before they are read: so every option of a get or scan works
+ * on them. Which address stands in hbase:meta depends on the client; there is a table of it for each address told.
+ */
+import { EmbeddedConnection, openServer } from '../../engine/index.ts';
+import type { RegionServer, TableState } from '../../engine/index.ts';
+import { encodedRegionName, regionName } from '../../manifest/index.ts';
+import { NoSuchColumnFamilyException, parseTable } from '../../model/index.ts';
+import type { Operation, ScanSpec, TableSchema, TableSpec } from '../../model/index.ts';
+import type { Region } from '../../region/index.ts';
+import { encodeNamespace, serverNameText } from '../../wire/index.ts';
+import type { RegionInfo, ServerName } from '../../wire/index.ts';
+import { metaRowsOf, regionInfosOf } from './meta_rows.ts';
+import type { MetaRow } from './meta_rows.ts';
+import type { ServerPlace } from '../place.ts';
+import type { RowScanner, SystemRegion } from '../rpc/service.ts';
+import { LateScanner, RunScanner, orderRows, runsOf } from './meta_scanner.ts';
+import type { OrderedRows } from './meta_scanner.ts';
+
+export const META_TABLE = 'hbase:meta';
+export const NAMESPACE_TABLE = 'hbase:namespace';
+export const META_REGION_NAME = 'hbase:meta,,1';
+/** Not a digest like that of other regions. */
+export const META_ENCODED_NAME = '1588230740';
+/** Addresses told at the same time; the one least asked for is forgotten beyond this. */
+const VIEWS_MAX = 16;
+
+export const META_REGION: RegionInfo = {
+  table: META_TABLE,
+  regionIdMs: 1,
+  startKey: new Uint8Array(0),
+  endKey: new Uint8Array(0),
+};
+
+const META_FAMILY = { VERSIONS: 3, IN_MEMORY: true, BLOCKSIZE: 8192, BLOOMFILTER: 'ROWCOL' };
+
+function metaSpec(name: string): TableSpec {
+  const families = ['info', 'rep_barrier', 'table'].map((family) => ({
+    name: family,
+    ...META_FAMILY,
+  }));
+  return { name, families, IS_META: true };
+}
+
+/** hbase:meta with one server's name in it. */
+class MetaView {
+  readonly tableName: string;
+  readonly server: ServerName;
+  readonly known = new Map<string, KnownTable>();
+  ordered: OrderedRows = { rows: [], places: null };
+
+  constructor(tableName: string, server: ServerName) {
+    this.tableName = tableName;
+    this.server = server;
+  }
+}
+
+/** A table as its rows were made; what differs now is made again. */
+interface KnownTable {
+  readonly state: TableState;
+  readonly regions: readonly Region[];
+  readonly enabled: boolean;
+  readonly rows: readonly MetaRow[];
+}
+
+export class SystemTables {
+  /** The store whose tables are listed. */
+  readonly #served: RegionServer;
+  readonly #place: ServerPlace;
+  readonly #store: EmbeddedConnection;
+  readonly regions: readonly SystemRegion[];
+  /** By the text of the server's name, the least recently asked for first. */
+  readonly #views = new Map<string, MetaView>();
+  readonly #namespaces = new Map<string, string>();
+  #viewsMade = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(served: RegionServer, place: ServerPlace, store: EmbeddedConnection) {
+    this.#served = served;
+    this.#place = place;
+    this.#store = store;
+    const [namespaces] = this.#namespaceRegions();
+    this.regions = [
+      {
+        table: META_TABLE,
+        name: META_REGION_NAME,
+        encodedName: META_ENCODED_NAME,
+        open: (spec, peer) => this.#openMeta(spec, peer),
+      },
+      {
+        table: NAMESPACE_TABLE,
+        name: Buffer.from(regionName(namespaces!)).toString('latin1'),
+        encodedName: encodedRegionName(namespaces!),
+        open: (spec) => this.#openNamespaces(spec),
+      },
+    ];
+  }
+
+  static async open(served: RegionServer, place: ServerPlace): Promise<SystemTables> {
+    const store = new EmbeddedConnection(await openServer(undefined));
+    await store.admin.createTable({
+      name: NAMESPACE_TABLE,
+      families: [{ name: 'info', VERSIONS: 10, IN_MEMORY: true, BLOCKSIZE: 8192 }],
+    });
+    return new SystemTables(served, place, store);
+  }
+
+  async close(): Promise<void> {
+    await this.#last;
+    await this.#store.close();
+  }
+
+  /** Descriptors of hbase:meta and hbase:namespace. */
+  get schemas(): readonly TableSchema[] {
+    return [parseTable(metaSpec(META_TABLE)), this.#table(NAMESPACE_TABLE).schema];
+  }
+
+  /** The regions of hbase:meta and hbase:namespace. */
+  regionInfos(): RegionInfo[] {
+    return [META_REGION, ...this.#namespaceRegions()];
+  }
+
+  #namespaceRegions(): RegionInfo[] {
+    return regionInfosOf(this.#store.server.manifest, this.#table(NAMESPACE_TABLE));
+  }
+
+  #table(name: string): TableState {
+    return this.#store.server.catalog.get(name);
+  }
+
+  #openMeta(spec: ScanSpec, peer: { readonly localAddress: string }): RowScanner {
+    checkFamilies(parseTable(metaSpec(META_TABLE)), spec);
+    const server = { ...this.#place.addressFor(peer), startCode: this.#place.startCode };
+    return new LateScanner(async () => {
+      const view = await this.#inOrder(() => this.#freshView(server));
+      return this.#scan(view.tableName, runsOf(view.ordered, spec), spec);
+    });
+  }
+
+  #openNamespaces(spec: ScanSpec): RowScanner {
+    checkFamilies(this.#table(NAMESPACE_TABLE).schema, spec);
+    return new LateScanner(async () => {
+      await this.#inOrder(() => this.#refreshNamespaces());
+      return this.#scan(NAMESPACE_TABLE, [spec], spec);
+    });
+  }
+
+  /** One scanner for these ranges of rows, one after the other. */
+  async #scan(
+    name: string,
+    ranges: readonly Pick<ScanSpec, 'from' | 'to'>[],
+    spec: ScanSpec,
+  ): Promise<RowScanner> {
+    const { reads } = this.#store.server;
+    const own = { ...spec, asOf: null };
+    const moment = await reads.moment(own, undefined);
+    const table = this.#table(name);
+    const openers = ranges.map(({ from, to }) => (limit: number) => {
+      return reads.openRegion(table, table.regions[0]!, { ...own, from, to, limit }, moment);
+    });
+    return new RunScanner(openers, spec.limit);
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    // Who asked hears of the failure; the next one must run all the same.
+    this.#last = done.catch(() => undefined);
+    return done;
+  }
+
+  async #freshView(server: ServerName): Promise<MetaView> {
+    const key = serverNameText(server);
+    let view = this.#views.get(key);
+    if (view === undefined) view = await this.#addView(server);
+    this.#views.delete(key);
+    this.#views.set(key, view);
+    await this.#refresh(view);
+    return view;
+  }
+
+  async #addView(server: ServerName): Promise<MetaView> {
+    if (this.#views.size >= VIEWS_MAX) {
+      for (const [key, { tableName }] of [...this.#views].slice(0, 1)) {
+        this.#views.delete(key);
+        await this.#store.admin.disableTable(tableName);
+        await this.#store.admin.dropTable(tableName);
+      }
+    }
+    this.#viewsMade++;
+    const name = this.#viewsMade === 1 ? META_TABLE : `${META_TABLE}.${this.#viewsMade}`;
+    await this.#store.admin.createTable(metaSpec(name));
+    return new MetaView(name, server);
+  }
+
+  /** Brings the rows of a view to what the catalogs say; cheap when nothing has changed. */
+  async #refresh(view: MetaView): Promise<void> {
+    const operations: Operation[] = [];
+    for (const table of this.#tables()) {
+      const known = view.known.get(table.name);
+      if (
+        known?.state === table &&
+        known.regions === table.regions &&
+        known.enabled === table.enabled
+      ) {
+        continue;
+      }
+      const { manifest } = this.#ownerOf(table);
+      const rows = metaRowsOf(manifest, table, view.server);
+      operations.push(...changesOf(known?.rows ?? [], rows));
+      const { regions, enabled } = table;
+      view.known.set(table.name, { state: table, regions, enabled, rows });
+    }
+    for (const [name, { rows }] of view.known) {
+      if (this.#served.catalog.find(name) !== undefined || name === NAMESPACE_TABLE) continue;
+      operations.push(...changesOf(rows, []));
+      view.known.delete(name);
+    }
+    if (operations.length === 0) return;
+    await this.#apply(view.tableName, operations);
+    const rows = [...view.known.values()].flatMap((known) => known.rows.map(({ row }) => row));
+    view.ordered = orderRows(rows);
+  }
+
+  *#tables(): Iterable<TableState> {
+    yield this.#store.server.catalog.get(NAMESPACE_TABLE);
+    yield* this.#served.catalog.tables();
+  }
+
+  #ownerOf(table: TableState): RegionServer {
+    return table.name === NAMESPACE_TABLE ? this.#store.server : this.#served;
+  }
+
+  async #refreshNamespaces(): Promise<void> {
+    const { schema, manifest } = this.#served;
+    const names = new Set(schema.namespaces());
+    const operations: Operation[] = [];
+    for (const name of names) {
+      const configuration = manifest.get('namespace', name)?.configuration ?? {};
+      const text = JSON.stringify(configuration);
+      if (this.#namespaces.get(name) === text) continue;
+      this.#namespaces.set(name, text);
+      operations.push({
+        put: name,
+        values: { 'info:d': encodeNamespace({ name, configuration }) },
+      });
+    }
+    for (const name of [...this.#namespaces.keys()].filter((known) => !names.has(known))) {
+      this.#namespaces.delete(name);
+      operations.push({ delete: name });
+    }
+    if (operations.length > 0) await this.#apply(NAMESPACE_TABLE, operations);
+  }
+
+  async #apply(table: string, operations: readonly Operation[]): Promise<void> {
+    for (const outcome of await this.#store.table(table).batch(operations)) {
+      if (!outcome.ok) throw outcome.error;
+    }
+  }
+}
+
+/** Throws NoSuchColumnFamilyException. */
+function checkFamilies(table: TableSchema, spec: ScanSpec): void {
+  for (const { family } of spec.families ?? []) {
+    if (table.families.some(({ name }) => name === family)) continue;
+    throw new NoSuchColumnFamilyException(
+      `Column family ${family} does not exist in table ${table.name}`,
+    );
+  }
+}
+
+/** What makes the new rows of the old. */
+function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[]): Operation[] {
+  const gone = new Map(old.map((row) => [keyOf(row), row]));
+  const operations: Operation[] = [];
+  for (const row of rows) {
+    const before = gone.get(keyOf(row));
+    gone.delete(keyOf(row));
+    if (before === undefined || !hasSameValues(before, row)) {
+      operations.push({ put: row.row, values: row.values });
+    }
+  }
+  return [...operations, ...[...gone.values()].map(({ row }) => ({ delete: row }))];
+}
+
+const keyOf = ({ row }: MetaRow): string => Buffer.from(row).toString('latin1');
+
+function hasSameValues(a: MetaRow, b: MetaRow): boolean {
+  return Object.entries(a.values).every(
+    ([column, value]) => Buffer.compare(value, b.values[column] ?? new Uint8Array(0)) === 0,
+  );
+}
+
+/** The full name of a region as its bytes. */
+export function fullName(region: RegionInfo): Uint8Array {
+  return region.table === META_TABLE ? Buffer.from(META_REGION_NAME) : regionName(region);
+}
