@@ -14,6 +14,7 @@ import { FileSwitch } from './file_switch.ts';
 import { Flusher } from './flusher.ts';
 import { History } from './history.ts';
 import type { RegionPlace } from './flusher.ts';
+import type { LogArchive } from './log_archive.ts';
 import type { Logger } from './logger.ts';
 import type { Nonces } from './nonces.ts';
 import type { Settings } from './options.ts';
@@ -46,6 +47,7 @@ export interface BackgroundParts {
   readonly past: PastTables;
   readonly pins: Pins;
   readonly schema: SchemaChanges;
+  readonly archive: LogArchive;
 }
 
 export class Background {
@@ -86,7 +88,7 @@ export class Background {
       syncLog: async () => log?.sync(),
       flushed: (table, region) => this.#flushed(table, region),
     });
-    const { catalog, past, pins, schema } = parts;
+    const { catalog, past, pins, schema, archive } = parts;
     this.history = new History({
       env,
       manifest,
@@ -100,6 +102,7 @@ export class Background {
       bytesMax: settings.historyBytesMax,
       filesMax: settings.historyFilesMax,
       exclusively: (change) => schema.inOrder(change),
+      neededAbove: () => archive.neededAbove(),
     });
     queue.onPressure = () => this.#relieve();
   }
@@ -152,7 +155,7 @@ export class Background {
 
   /** Gives log segments free whose cells are all in files; flushes the region that holds a log that is too long. */
   async releaseLog(): Promise<void> {
-    const { log, readPoint, nonces, manifest, settings } = this.#parts;
+    const { log, readPoint, nonces, manifest, settings, archive } = this.#parts;
     if (log === null || this.#isReleasing) return;
     this.#isReleasing = true;
     try {
@@ -163,7 +166,8 @@ export class Background {
         const asOfTso = joinHalves(readPoint.high, readPoint.low);
         await manifest.commit([put('nonces', { asOfTso, body: nonces.pack() })]);
       }
-      await log.releaseBelow(high, low, { archive: false });
+      await log.releaseBelow(high, low, { archive: archive.isWanted });
+      await archive.prune();
       if (oldest !== null && log.sizeBytes > settings.logBytesMax) {
         this.flusher.request(oldest.place.table, oldest.place.region);
       }

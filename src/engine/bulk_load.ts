@@ -18,6 +18,7 @@ import type { Background } from './background.ts';
 import { inspectJob, regionAt } from './bulk_inspect.ts';
 import type { Inspection } from './bulk_inspect.ts';
 import type { Catalog } from './catalog.ts';
+import type { LogArchive } from './log_archive.ts';
 import type { Logger } from './logger.ts';
 import type { ReadPoint } from './read_point.ts';
 import type { Reads } from './reads.ts';
@@ -39,6 +40,7 @@ export interface BulkLoadParts {
   readonly readPoint: ReadPoint;
   readonly logger: Logger;
   readonly background: Background;
+  readonly archive: LogArchive;
 }
 
 /** A file to load. */
@@ -227,7 +229,9 @@ export class BulkLoad {
         tso = at;
         const records = brought.flatMap((file) => this.#recordsOf(table, file, at));
         return {
-          edits: records.map((record) => put('file', record)),
+          edits: [...records, ...this.#parts.archive.copiesOf(records)].map((record) =>
+            put('file', record),
+          ),
           apply: () => this.#apply(table, records),
         };
       });

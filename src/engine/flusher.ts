@@ -128,18 +128,19 @@ export class Flusher {
   /**
    * Flushes what these regions hold now, all frozen in one step, and nothing that comes later: their files become live in
    * one commit, with the edits that `further` answers. It gets the new files and the newest TSO that is in them; until then
-   * no other flush adds files to the regions.
+   * no other flush adds files to the regions. `switched` runs in the step that changes what readers see.
    */
   flushTogether(
     what: string,
     places: readonly RegionPlace[],
     further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[],
+    switched: (flushedTso: bigint) => void = () => undefined,
   ): Promise<void> {
     const { appliedHigh, appliedLow } = this.#parts.readPoint;
     const flushedTso = joinHalves(appliedHigh, appliedLow);
     const before = places.flatMap(({ region }) => this.#running.get(region) ?? []);
     for (const { table, region } of places) this.#freeze(table, region);
-    const work = this.#flushTogether({ what, places, before, flushedTso, further });
+    const work = this.#flushTogether({ what, places, before, flushedTso, further, switched });
     return this.#run(
       places.map(({ region }) => region),
       work,
@@ -152,6 +153,7 @@ export class Flusher {
     readonly before: readonly Promise<void>[];
     readonly flushedTso: bigint;
     readonly further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[];
+    readonly switched: (flushedTso: bigint) => void;
   }): Promise<void> {
     const { what, places, flushedTso } = flush;
     const { syncLog, fileSwitch, queue } = this.#parts;
@@ -172,6 +174,7 @@ export class Flusher {
     }
     const applied = (): void => {
       for (const frozen of written) if (isLive(frozen)) release(queue, frozen);
+      flush.switched(flushedTso);
     };
     await fileSwitch.perform(what, switches, applied, (_, files) =>
       flush.further(flushedTso, files),

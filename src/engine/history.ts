@@ -58,6 +58,8 @@ export interface HistoryParts {
   readonly bytesMax: number | null;
   /** History files a store may have before they are merged. */
   readonly filesMax: number;
+  /** A backup will want the tables and descriptors that were there after this; null: none. */
+  readonly neededAbove: () => bigint | null;
   /** Runs a change of table records with no change of schema beside it. */
   readonly exclusively: (change: () => Promise<void>) => Promise<void>;
 }
@@ -121,14 +123,16 @@ export class History {
     if (expired.length > 0) await manifest.commit(expired);
     // The same for the whole pass: what one step leaves is what the next one counts on.
     const disposable = past.floors.disposable();
+    const needed = this.#parts.neededAbove();
+    const forgotten = needed !== null && needed < disposable ? needed : disposable;
     for (const dropped of past.dropped) {
-      if (dropped.droppedTso <= disposable) await this.#dropTable(dropped);
+      if (dropped.droppedTso <= forgotten) await this.#dropTable(dropped);
     }
     const tables = [...catalog.tables(), ...past.dropped.map(({ table }) => table)];
     for (const table of tables) {
       await withoutSplits(table, () => this.#deleteOld(table));
       await withoutSplits(table, () => this.#dropFamilies(table, disposable));
-      await this.#dropDescriptors(table, disposable);
+      await this.#dropDescriptors(table, forgotten);
       await this.#mergeTable(table);
     }
   }

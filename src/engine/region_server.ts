@@ -2,7 +2,7 @@
  * The engine: one open store. Puts together the folder's lock, manifest, log, oracle, catalog and commit queue, recovers
  * what a crash left, and closes in order. The API on top of it is in embedded_*.ts.
  */
-import { IoException, ReadOnlyException, invariant, memoryEnv, realEnv } from '../io/index.ts';
+import { invariant, memoryEnv, realEnv } from '../io/index.ts';
 import type { Env, FolderLock, StoreException } from '../io/index.ts';
 import { DataLayout, Manifest, ONLY } from '../manifest/index.ts';
 import { IllegalArgumentException, StoreClosedException, shown } from '../model/index.ts';
@@ -14,10 +14,12 @@ import { Background } from './background.ts';
 import { BulkLoad } from './bulk_load.ts';
 import { Catalog } from './catalog.ts';
 import { CommitQueue } from './commit_queue.ts';
+import { prepareFolder } from './data_folder.ts';
 import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
 import { lastStamp } from './last_stamp.ts';
+import { LogArchive } from './log_archive.ts';
 import { MemoryLog } from './memory_log.ts';
 import { HistoryFloor } from './history_floor.ts';
 import { Nonces } from './nonces.ts';
@@ -88,6 +90,7 @@ export class RegionServer {
   readonly splitter: Splitter;
   readonly snapshots: TableSnapshots;
   readonly bulkLoad: BulkLoad;
+  readonly archive: LogArchive;
   readonly recovery: RecoverySummary;
   /** Transactions of a group that had to start over. */
   transactConflicts = 0;
@@ -153,6 +156,7 @@ export class RegionServer {
       logger: this.logger,
       flush: (table) => this.background.flushTable(table),
     });
+    this.archive = new LogArchive(this);
     this.background = new Background(this);
     this.regionChanges = new RegionChanges(this);
     this.splitter = new Splitter(this);
@@ -403,37 +407,6 @@ async function openInMemory(env: Env, settings: Settings, logger: Logger): Promi
     nonces: new Nonces(env.clock),
     recovery,
   });
-}
-
-/** Makes the folder, durably, unless it must be there already. */
-async function prepareFolder(env: Env, dir: string, mustExist: boolean): Promise<void> {
-  const stat = await env.fs.stat(dir);
-  if (stat !== null && !stat.isDirectory) {
-    throw new IoException(`${dir} is a file, not a data folder`, dir);
-  }
-  const { manifest } = new DataLayout(dir);
-  if ((await env.fs.stat(manifest)) !== null) return;
-  if (mustExist) throw new IoException(`${dir} holds no store`, dir);
-  await env.fs.ensureFolder(dir);
-  // A folder that an earlier, killed open has made may not be on the disk either: so the whole way down is synced, once,
-  // before there is a manifest.
-  for (let at = dir; parentOf(at) !== at; at = parentOf(at)) {
-    try {
-      await env.fs.syncFolder(parentOf(at));
-    } catch (error) {
-      // What we may not even read was there before us.
-      if (error instanceof ReadOnlyException) return;
-      throw error;
-    }
-  }
-}
-
-/** The folder that holds `path`: '.' above a bare name; the top is its own. */
-function parentOf(path: string): string {
-  const trimmed = path.length > 1 ? path.replace(/[/\\]+$/, '') : path;
-  const cut = Math.max(trimmed.lastIndexOf('/'), trimmed.lastIndexOf('\\'));
-  if (cut < 0) return '.';
-  return cut === 0 ? trimmed.slice(0, 1) : trimmed.slice(0, cut);
 }
 
 async function openFolder(

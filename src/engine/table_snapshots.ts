@@ -28,6 +28,7 @@ import {
 import type { SnapshotDescription, TableSchema } from '../model/index.ts';
 import type { Background } from './background.ts';
 import type { Catalog } from './catalog.ts';
+import type { LogArchive } from './log_archive.ts';
 import type { SchemaChanges, TableToPlace } from './schema_changes.ts';
 import type { StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
@@ -39,6 +40,7 @@ export interface TableSnapshotsParts {
   readonly files: StoreFiles;
   readonly background: Background;
   readonly env: Env;
+  readonly archive: LogArchive;
 }
 
 export class TableSnapshots {
@@ -217,7 +219,10 @@ export class TableSnapshots {
       startKeys: kept.regions.map(({ startKey }) => startKey),
       enabled,
       replaces,
-      files: (table, regions, tso) => this.#recordsFor(kept, table, regions, tso),
+      files: (table, regions, tso) => {
+        const records = this.#recordsFor(kept, table, regions, tso);
+        return [...records, ...this.#parts.archive.copiesOf(records)];
+      },
     };
   }
 
