@@ -46,6 +46,8 @@ export const FAMILY_LENGTH_MAX = 127;
 /** HBase's LATEST, 2^63-1, as two halves. A mutation's cell with this timestamp gets the commit's time. */
 export const LATEST_HIGH = 0x7fffffff;
 export const LATEST_LOW = 0xffffffff;
+/** 2^63-2, with LATEST_HIGH: in cells of a transaction the millisecond before the commit's. */
+export const BEFORE_LOW = 0xfffffffe;
 export const LATEST: bigint = 0x7fffffffffffffffn;
 
 /** Tag type of a per-cell TTL: 8 bytes, milliseconds (HBase: TagType.TTL_TAG_TYPE). */

@@ -53,6 +53,8 @@ export interface CommitPart {
   readonly table: TableState;
   readonly region: Region;
   readonly mutation: MutationBuffer;
+  /** No two cells have the same key (see MutationBuffer.settle). Default false. */
+  readonly distinct?: boolean;
 }
 
 export interface CommitOptions {
@@ -63,6 +65,10 @@ export interface CommitOptions {
   readonly label: string | null;
   /** The millisecond that the operations of one batch share; 0: the commit's own. */
   readonly batchMs: number;
+  /** The transaction whose commit this is. */
+  readonly transaction?: bigint | null;
+  /** Takes the first stamp of a millisecond: markers one millisecond older then cover everything before. */
+  readonly fresh?: boolean;
 }
 
 /** The TSO of a control commit, in halves, and the release of the read point. */
@@ -132,6 +138,7 @@ export class CommitQueue {
     tsoLow: 0,
     nonce: null,
     label: null,
+    transaction: null,
     durability: SKIP_WAL,
   };
 
@@ -184,6 +191,24 @@ export class CommitQueue {
     if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
     if (!this.#hasMemory(region, mutation.size)) return this.#waitForMemory(region, mutation.size);
     return this.#log.makeRoom(logBytesOf(region, mutation));
+  }
+
+  /** As `admit`, for `commitParts`. */
+  admitParts(parts: readonly CommitPart[]): Promise<void> | null {
+    this.#checkTakesWrites();
+    if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
+    let cellBytes = 0;
+    let logBytes = 0;
+    for (const { region, mutation } of parts) {
+      cellBytes += mutation.size;
+      logBytes += logBytesOf(region, mutation);
+      if (!this.#hasMemory(region, mutation.size)) return this.#waitForMemory(region, mutation.size);
+    }
+    const heapBytes = this.memstoreHeapBytes + cellBytes;
+    if (heapBytes > this.#limits.serverBytes && cellBytes <= this.#limits.serverBytes) {
+      return this.#waitForMemory(parts[0]!.region, cellBytes);
+    }
+    return this.#log.roomFor(logBytes) ? null : this.#log.makeRoom(logBytes);
   }
 
   #hasMemory(region: Region, bytes: number): boolean {
@@ -316,16 +341,16 @@ export class CommitQueue {
   commitParts(parts: readonly CommitPart[], options: CommitOptions): void {
     invariant(parts.length > 0, 'a commit has parts');
     try {
-      let fresh = false;
+      let fresh = options.fresh === true;
       for (const part of parts) fresh ||= this.#meetsMarker(part.mutation, part.table.id);
       if (fresh) this.#clock.nextInFreshMillisecond();
       else this.#clock.next();
       const { high, low } = this.#clock;
       this.#begin(high, low, options);
-      for (const { table, region, mutation } of parts) {
+      for (const { table, region, mutation, distinct } of parts) {
         if (mutation.latestMarker) this.#remember(mutation, table.id);
         this.#stamp(mutation, options.batchMs);
-        mutation.settle(false);
+        mutation.settle(distinct === true);
         this.#write(table.id, table.families, region, mutation, options.durability !== SKIP_WAL);
       }
       this.#end(high, low, options);
@@ -341,6 +366,7 @@ export class CommitQueue {
     header.tsoLow = low;
     header.nonce = options.nonce;
     header.label = options.label;
+    header.transaction = options.transaction ?? null;
     header.durability = options.durability;
     this.#log.begin(header);
   }

@@ -10,6 +10,7 @@ import type {
   Admin,
   BulkLoadResult,
   Bytes,
+  DropOptions,
   FamilySpec,
   NormalizeResult,
   RegionSwitch,
@@ -22,6 +23,7 @@ import type { TableState } from './table_state.ts';
 
 const COMPACT_OPTIONS: ReadonlySet<string> = new Set(['major']);
 const LIST_OPTIONS: ReadonlySet<string> = new Set(['namespace', 'pattern']);
+const DROP_OPTIONS: ReadonlySet<string> = new Set(['force']);
 const BULK_LOAD_OPTIONS: ReadonlySet<string> = new Set(['move']);
 
 export class EmbeddedAdmin implements Admin {
@@ -65,8 +67,9 @@ export class EmbeddedAdmin implements Admin {
     return this.#run(() => this.#server.schema.modifyFamily(table, family));
   }
 
-  dropFamily(table: string, family: string): Promise<void> {
-    return this.#run(() => this.#server.schema.dropFamily(table, family));
+  dropFamily(table: string, family: string, options: DropOptions = {}): Promise<void> {
+    checkOptionNames(options, DROP_OPTIONS, 'dropFamily');
+    return this.#run(() => this.#server.schema.dropFamily(table, family, options));
   }
 
   enableTable(table: string): Promise<void> {
@@ -82,12 +85,14 @@ export class EmbeddedAdmin implements Admin {
     return this.#server.catalog.get(table).enabled;
   }
 
-  truncateTable(table: string): Promise<void> {
-    return this.#run(() => this.#server.schema.truncateTable(table));
+  truncateTable(table: string, options: DropOptions = {}): Promise<void> {
+    checkOptionNames(options, DROP_OPTIONS, 'truncateTable');
+    return this.#run(() => this.#server.schema.truncateTable(table, options));
   }
 
-  dropTable(table: string): Promise<void> {
-    return this.#run(() => this.#server.schema.dropTable(table));
+  dropTable(table: string, options: DropOptions = {}): Promise<void> {
+    checkOptionNames(options, DROP_OPTIONS, 'dropTable');
+    return this.#run(() => this.#server.schema.dropTable(table, options));
   }
 
   async tableExists(table: string): Promise<boolean> {

@@ -57,7 +57,10 @@ export class FileSwitch {
     tables.sort((a, b) => a.id - b.id);
     const leave: (() => void)[] = [];
     try {
-      for (const table of tables) leave.push(await table.layout.enter());
+      for (const table of tables) {
+        leave.push(await table.layout.enter());
+        await table.linked();
+      }
       const live = switches.filter(({ place }) => place.table.holds(place.region, place.store));
       if (live.length > 0 || further !== null) {
         await this.#perform(what, live, applied, further ?? ((): readonly Edit[] => []));

@@ -106,7 +106,7 @@ export class RowWriter {
     const table = this.#catalog.writable(tableName);
     if (table.gate !== null) return null;
     const region = table.regionOf(row);
-    if (!region.locks.isFree(row)) return null;
+    if (!region.locks.isFree(row) || isIntended(table, row)) return null;
     const mutation = this.take();
     try {
       const distinct = encode(mutation, table, row);
@@ -142,6 +142,7 @@ export class RowWriter {
         await table.gate;
         continue;
       }
+      for (const row of distinct) if (isIntended(table, row)) await table.intents!.free(row);
       const { version } = table;
       const region = table.regionOf(rows[0]!);
       const mutation = this.take();
@@ -157,7 +158,8 @@ export class RowWriter {
           await wait;
           wait = this.#obstacle(table, region, mutation, prepared);
         }
-        if (isCurrent(table, version, region)) {
+        const isFree = !distinct.some((row) => isIntended(table, row));
+        if (isFree && isCurrent(table, version, region)) {
           const options = optionsOf(table, mutation);
           this.#queue.commit(table, region, mutation, options, false);
           return this.#acknowledged(options);
@@ -174,7 +176,9 @@ export class RowWriter {
     const table = this.#catalog.writable(tableName);
     if (table.gate !== null) return this.#locked(tableName, operation);
     const region = table.regionOf(operation.row);
-    if (!region.locks.isFree(operation.row)) return this.#locked(tableName, operation);
+    if (!region.locks.isFree(operation.row) || isIntended(table, operation.row)) {
+      return this.#locked(tableName, operation);
+    }
     const mutation = this.take();
     let keep = false;
     try {
@@ -286,7 +290,8 @@ export class RowWriter {
         await wait;
         wait = this.#obstacle(table, region, mutation, prepared);
       }
-      if (isCurrent(table, version, region)) {
+      const isFree = !prepared.writes || !isIntended(table, operation.row);
+      if (isFree && isCurrent(table, version, region)) {
         answer = this.#finish(table, region, mutation, operation, prepared);
       }
     } catch (error) {
@@ -317,6 +322,7 @@ export class RowWriter {
         await table.gate;
         continue;
       }
+      if (isIntended(table, operation.row)) await table.intents!.free(operation.row);
       const { version } = table;
       const region = table.regionOf(operation.row);
       await region.locks.acquire(operation.row);
@@ -329,7 +335,8 @@ export class RowWriter {
             await wait;
             wait = this.#obstacle(table, region, mutation, prepared);
           }
-          if (isCurrent(table, version, region)) {
+          const isFree = !prepared.writes || !isIntended(table, operation.row);
+          if (isFree && isCurrent(table, version, region)) {
             answer = this.#finish(table, region, mutation, operation, prepared);
           }
         }
@@ -364,6 +371,10 @@ function* blindSteps(distinct: boolean): Steps<Prepared<bigint>> {
 }
 
 const joinHalvesOf = (high: number, low: number): bigint => (BigInt(high) << 32n) | BigInt(low);
+
+/** A prepared transaction is going to write the row. */
+export const isIntended = (table: TableState, row: Uint8Array): boolean =>
+  table.intents !== null && table.intents.of(row) !== null;
 
 /** Nothing that an operation was prepared with has changed: the table, its families, the region's borders. */
 export const isCurrent = (table: TableState, version: number, region: Region): boolean =>

@@ -27,7 +27,7 @@ import {
   withModifiedFamily,
   withoutFamily,
 } from '../model/index.ts';
-import type { FamilySpec, TableSchema, TableSpec } from '../model/index.ts';
+import type { DropOptions, FamilySpec, TableSchema, TableSpec } from '../model/index.ts';
 import { Store } from '../region/index.ts';
 import { familiesOf, openTable } from './catalog.ts';
 import type { Catalog } from './catalog.ts';
@@ -71,6 +71,13 @@ export interface TableToPlace {
   ) => FileRecord[];
 }
 
+/** Asked before a table, or these families of it, go with what they hold. Throws why they must stay. */
+export type DropGuard = (
+  table: TableState,
+  familyIds: readonly number[],
+  force: boolean,
+) => Promise<void>;
+
 /** Edits of a change and what they do to the catalog. */
 export interface Plan {
   readonly edits: readonly Edit[];
@@ -82,6 +89,8 @@ export class SchemaChanges {
   readonly #parts: ChangeParts;
   /** Changes run one after the other. */
   #last: Promise<unknown> = Promise.resolve();
+  /** Runs with the table behind its gate. */
+  dropGuard: DropGuard = () => Promise.resolve();
 
   constructor(parts: ChangeParts) {
     this.#parts = parts;
@@ -110,6 +119,7 @@ export class SchemaChanges {
     let open: () => void = () => undefined;
     if (table !== null) table.gate = new Promise((resolve) => (open = resolve));
     try {
+      await table?.linked();
       await before();
       const stamp = await this.#stamp(what);
       try {
@@ -164,6 +174,13 @@ export class SchemaChanges {
     };
     await this.#change(what, null, plan, async () => {
       for (const { replaces } of places) {
+        if (replaces !== null) {
+          await this.dropGuard(
+            replaces,
+            replaces.families.map(({ id }) => id),
+            false,
+          );
+        }
         if (replaces !== null && (await this.#keepPast(replaces))) kept.add(replaces);
       }
     });
@@ -313,10 +330,10 @@ export class SchemaChanges {
     });
   }
 
-  async dropFamily(name: string, family: string): Promise<void> {
+  async dropFamily(name: string, family: string, options: DropOptions = {}): Promise<void> {
     await this.inOrder(async () => {
       const table = this.#table(name);
-      await this.#alter(table, withoutFamily(table.schema, family));
+      await this.#alter(table, withoutFamily(table.schema, family), options.force);
     });
   }
 
@@ -335,9 +352,9 @@ export class SchemaChanges {
     }
   }
 
-  #alter(table: TableState, schema: TableSchema): Promise<void> {
+  #alter(table: TableState, schema: TableSchema, force: boolean = false): Promise<void> {
     const names = new Set(schema.families.map(({ name }) => name));
-    const drops = table.families.some(({ settings }) => !names.has(settings.name));
+    const leaving = table.families.filter(({ settings }) => !names.has(settings.name));
     let keeps = true;
     const plan = (tso: bigint): Plan => {
       const { manifest, past } = this.#parts;
@@ -360,7 +377,13 @@ export class SchemaChanges {
       };
     };
     return this.#change(`alter table ${table.name}`, table, plan, async () => {
-      if (drops) keeps = await this.#keepPast(table);
+      if (leaving.length === 0) return;
+      await this.dropGuard(
+        table,
+        leaving.map(({ id }) => id),
+        force,
+      );
+      keeps = await this.#keepPast(table);
     });
   }
 
@@ -407,23 +430,23 @@ export class SchemaChanges {
   }
 
   /** Puts an empty table with a new id and the same regions in the table's place. */
-  async truncateTable(name: string): Promise<void> {
+  async truncateTable(name: string, options: DropOptions = {}): Promise<void> {
     await this.inOrder(async () => {
       const old = this.#table(name);
       await this.#replaceBy(`truncate table ${old.name}`, old, (tso) => {
         const startKeys = old.regions.map((region) => region.startKey);
         return this.#newTable(old.schema, startKeys, tso);
-      });
+      }, options.force);
     });
   }
 
-  async dropTable(name: string): Promise<void> {
+  async dropTable(name: string, options: DropOptions = {}): Promise<void> {
     await this.inOrder(async () => {
       const table = this.#table(name);
       if (table.enabled) {
         throw new TableNotDisabledException(`Table ${table.name} should be disabled before drop`);
       }
-      await this.#replaceBy(`drop table ${table.name}`, table, () => null);
+      await this.#replaceBy(`drop table ${table.name}`, table, () => null, options.force);
     });
   }
 
@@ -432,6 +455,7 @@ export class SchemaChanges {
     what: string,
     old: TableState,
     by: (tso: bigint) => { table: TableRecord; regions: RegionRecord[] } | null,
+    force: boolean = false,
   ): Promise<void> {
     let keeps = true;
     const plan = (tso: bigint): Plan => {
@@ -448,6 +472,11 @@ export class SchemaChanges {
       return { edits, apply };
     };
     await this.#change(what, old, plan, async () => {
+      await this.dropGuard(
+        old,
+        old.families.map(({ id }) => id),
+        force,
+      );
       keeps = await this.#keepPast(old);
     });
   }

@@ -4,6 +4,7 @@ import type { Column, FamilySettings, TableSchema, TableSettings } from '../mode
 import { regionIndexOf } from '../region/index.ts';
 import type { Region, Store } from '../region/index.ts';
 import { LayoutGuard } from './layout_guard.ts';
+import type { RowIntents } from './row_intents.ts';
 import { ASYNC_WAL, FSYNC_WAL, SKIP_WAL, SYNC_WAL } from '../wal/index.ts';
 
 export interface FamilyState {
@@ -61,6 +62,10 @@ export class TableState {
   version = 0;
   /** Durability of each family's commits as the log knows it, its own or the table's; 0: the server's default. */
   familyDurability: readonly number[] = [];
+  /** Rows that prepared transactions are going to write; null while no transaction ever was. */
+  intents: RowIntents | null = null;
+  /** Files that readers see and whose records are on their way into the manifest. */
+  readonly #links = new Set<Promise<void>>();
   #indexByName: Map<string, number> = new Map();
   #columns: Map<string, ResolvedColumn> = new Map();
 
@@ -108,6 +113,18 @@ export class TableState {
       const own = durabilityNumber(settings.durability);
       return own === 0 ? durabilityNumber(this.settings.durability) : own;
     });
+  }
+
+  /** Files are being linked until this settles: who changes records of files waits for it (`linked`). */
+  linking(link: Promise<void>): void {
+    this.#links.add(link);
+    const done = (): void => void this.#links.delete(link);
+    link.then(done, done);
+  }
+
+  /** Waits for the links under way. */
+  async linked(): Promise<void> {
+    while (this.#links.size > 0) await Promise.allSettled(this.#links);
   }
 
   /** Throws NoSuchColumnFamilyException. */

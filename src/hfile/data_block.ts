@@ -9,7 +9,7 @@
  *
  * Prefixes are made at the first search: a scan never needs them. The bytes are never changed after construction.
  */
-import { KEY_OVERHEAD, LATEST_HIGH, LATEST_LOW, putU32, u16, u32 } from '../cell/index.ts';
+import { BEFORE_LOW, KEY_OVERHEAD, LATEST_HIGH, LATEST_LOW, putU32, u16, u32 } from '../cell/index.ts';
 import type { SeekKey } from '../cell/index.ts';
 import { check } from './fault.ts';
 import { isVlongNegative, vlongSize } from './varlen.ts';
@@ -385,13 +385,22 @@ function checkTags(bytes: Uint8Array, from: number, tagsEnd: number, end: number
   }
 }
 
+/** Puts the stamp's time in the place of LATEST, and the millisecond before it in that of 2^63-2 (staged markers). */
+export function replaceLatest(bytes: Uint8Array, at: number, high: number, low: number): void {
+  if (u32(bytes, at) !== LATEST_HIGH) return;
+  const wanted = u32(bytes, at + 4);
+  if (wanted === LATEST_LOW) {
+    putU32(bytes, at, high);
+    putU32(bytes, at + 4, low);
+  } else if (wanted === BEFORE_LOW) {
+    putU32(bytes, at, low === 0 ? high - 1 : high);
+    putU32(bytes, at + 4, low === 0 ? 0xffffffff : low - 1);
+  }
+}
+
 function stampLatest(bytes: Uint8Array, list: OffsetList, high: number, low: number): void {
   for (let i = 0; i < list.count; i++) {
     const at = list.items[i]!;
-    const timestampAt = at + u32(bytes, at) - 1;
-    if (u32(bytes, timestampAt) === LATEST_HIGH && u32(bytes, timestampAt + 4) === LATEST_LOW) {
-      putU32(bytes, timestampAt, high);
-      putU32(bytes, timestampAt + 4, low);
-    }
+    replaceLatest(bytes, at + u32(bytes, at) - 1, high, low);
   }
 }

@@ -7,7 +7,7 @@
  * A data index holds flat keys that lie after the last key of the block before and not after the first of the block;
  * HBase shortens them to keys that no cell has, with LATEST and type 255 and perhaps without family or qualifier.
  */
-import { KEY_OVERHEAD, LATEST_HIGH, LATEST_LOW, putU32, u16, u32 } from '../cell/index.ts';
+import { KEY_OVERHEAD, u16, u32 } from '../cell/index.ts';
 import type { SeekKey } from '../cell/index.ts';
 import { BLOCK_HEADER_SIZE, BLOCK_SIZE_MAX } from './block.ts';
 import {
@@ -15,6 +15,7 @@ import {
   compareStart,
   compareVersion,
   prefixNumber,
+  replaceLatest,
   sharedLength,
 } from './data_block.ts';
 import type { FileStamp } from './data_block.ts';
@@ -124,10 +125,7 @@ export class IndexChunk {
     const timestamp = stamp?.timestamp ?? null;
     if (timestamp !== null) {
       for (let i = 0; i < count; i++) {
-        const at = keysAt[i]! + keyLengths[i]! - 9;
-        if (u32(keys, at) !== LATEST_HIGH || u32(keys, at + 4) !== LATEST_LOW) continue;
-        putU32(keys, at, timestamp.high);
-        putU32(keys, at + 4, timestamp.low);
+        replaceLatest(keys, keysAt[i]! + keyLengths[i]! - 9, timestamp.high, timestamp.low);
       }
     }
     const first = count === 0 ? 0 : keysAt[0]!;

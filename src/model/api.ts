@@ -174,14 +174,15 @@ export interface Admin {
   alterTable(spec: TableSpec): Promise<void>;
   addFamily(table: string, family: FamilySpec | string): Promise<void>;
   modifyFamily(table: string, family: FamilySpec): Promise<void>;
-  dropFamily(table: string, family: string): Promise<void>;
+  /** Throws TableHasPreparedTransactions; so do `truncateTable` and `dropTable`. */
+  dropFamily(table: string, family: string, options?: DropOptions): Promise<void>;
   enableTable(table: string): Promise<void>;
   disableTable(table: string): Promise<void>;
   isEnabled(table: string): Promise<boolean>;
   /** Empties the table: it gets a new id, its old data stays readable as of before for the retention. */
-  truncateTable(table: string): Promise<void>;
+  truncateTable(table: string, options?: DropOptions): Promise<void>;
   /** HBase asks for the table to be disabled first; so do we. */
-  dropTable(table: string): Promise<void>;
+  dropTable(table: string, options?: DropOptions): Promise<void>;
   tableExists(table: string): Promise<boolean>;
   describeTable(table: string): Promise<TableDescription>;
   /** Brings what the table has in memory into store files; of all tables without a name. */
@@ -231,6 +232,11 @@ export interface Admin {
   normalize(table?: string): Promise<NormalizeResult>;
   /** Names, in byte order; `pattern` is a regular expression over the whole name. */
   listTables(options?: { namespace?: string; pattern?: string }): Promise<string[]>;
+}
+
+export interface DropOptions {
+  /** Aborts the prepared transactions that hold cells of what goes, instead of refusing. */
+  readonly force?: boolean;
 }
 
 export type RegionSwitch = 'split' | 'merge' | 'normalizer';

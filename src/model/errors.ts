@@ -88,6 +88,18 @@ export class TransactionConflictException extends StoreException {
   readonly retryable: boolean = true;
 }
 
+/** A prepared snapshot transaction is going to write the row; names its label. */
+export class RowLockedByTransaction extends StoreException {
+  readonly code: string = 'RowLockedByTransaction';
+  readonly retryable: boolean = true;
+}
+
+/** Prepared transactions hold cells of the table or family; the text lists their labels. Decide them, or use force. */
+export class TableHasPreparedTransactions extends StoreException {
+  readonly code: string = 'TableHasPreparedTransactions';
+  readonly retryable: boolean = false;
+}
+
 /** The memstore limit is reached and did not go down in time. */
 export class RegionTooBusyException extends StoreException {
   readonly code: string = 'RegionTooBusyException';

@@ -11,6 +11,7 @@ import {
   KEY_AT,
   KEY_OVERHEAD,
   LATEST_HIGH,
+  BEFORE_LOW,
   LATEST_LOW,
   ROW_AT,
   TAG_TTL,
@@ -43,6 +44,8 @@ export class MutationBuffer {
   /** Some cell waits for the commit's timestamp: a put, or a marker. */
   latestPut = false;
   latestMarker = false;
+  /** Some marker stands just before the commit's timestamp (`addStaged`). */
+  hasBefore = false;
   #ordered = true;
 
   clear(): void {
@@ -50,6 +53,7 @@ export class MutationBuffer {
     this.count = 0;
     this.latestPut = false;
     this.latestMarker = false;
+    this.hasBefore = false;
     this.#ordered = true;
   }
 
@@ -104,6 +108,18 @@ export class MutationBuffer {
     else this.latestMarker = true;
   }
 
+  /**
+   * As `addKeyValue`, for a cell of a transaction: timestamp 2^63-2 stands for the millisecond before the commit's. Such a
+   * commit takes the first stamp of a millisecond, so that the marker covers everything older.
+   */
+  addStaged(familyIndex: number, source: Uint8Array, sourceAt: number, length: number): void {
+    const at = this.size;
+    this.addKeyValue(familyIndex, source, sourceAt, length);
+    const stampAt = timestampAt(this.buf, at);
+    if (u32(this.buf, stampAt) !== LATEST_HIGH) return;
+    if (u32(this.buf, stampAt + 4) === BEFORE_LOW) this.hasBefore = true;
+  }
+
   #begin(familyIndex: number, length: number, floorHigh: number, floorLow: number): number {
     const at = this.size;
     if (at + length > this.buf.length) this.#grow(at + length);
@@ -126,6 +142,7 @@ export class MutationBuffer {
 
   /** Gives every LATEST cell the commit's millisecond, or its floor if that is later. Costs one look a cell. */
   stamp(millisHigh: number, millisLow: number): void {
+    if (this.hasBefore) this.#stampBefore(millisHigh, millisLow);
     if (!this.latestPut && !this.latestMarker) return;
     const buf = this.buf;
     for (let i = 0; i < this.count; i++) {
@@ -136,6 +153,16 @@ export class MutationBuffer {
       const floored = floorHigh > millisHigh || (floorHigh === millisHigh && floorLow > millisLow);
       putU32(buf, stampAt, floored ? floorHigh : millisHigh);
       putU32(buf, stampAt + 4, floored ? floorLow : millisLow);
+    }
+  }
+
+  #stampBefore(millisHigh: number, millisLow: number): void {
+    const { buf } = this;
+    for (let i = 0; i < this.count; i++) {
+      const stampAt = timestampAt(buf, this.at[i]!);
+      if (u32(buf, stampAt) !== LATEST_HIGH || u32(buf, stampAt + 4) !== BEFORE_LOW) continue;
+      putU32(buf, stampAt, millisLow === 0 ? millisHigh - 1 : millisHigh);
+      putU32(buf, stampAt + 4, millisLow === 0 ? 0xffffffff : millisLow - 1);
     }
   }
 

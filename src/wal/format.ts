@@ -22,19 +22,20 @@
  *          4     4  crc         CRC-32C of the segment number (4 bytes) and bytes 8 … end of the padding
  *          8     4  length      bytes of header, nonce, label and body, without padding; 48 … 2^30-1
  *         12     1  kind        1 commit, 2 control, 3 … 239 free for upper layers, 240 … the log's own, see below
- *         13     1  flags       1 nonce, 2 label; bits 4 … 6: durability that was asked for
+ *         13     1  flags       1 nonce, 2 label, 4 transaction; bits 4 … 6: durability that was asked for
  *         14     2  label       bytes of the label, 0 … 300
  *         16     8  synced to   segment (4) and offset (4): every byte of the log before it was on the disk
  *         24     8  tso         grows from record to record; the log's own kinds repeat the last one
  *         32    16  skipped     first and last TSO of the commits that skipped the log since the record before; 0 none
  *         48    16  nonce       group (8) and nonce (8), only with flag 1
+ *          …     8  transaction the id of the transaction whose commit this is, only with flag 4
  *          …     n  label       UTF-8
  *          …     n  body
  *          …   0-7  padding     zeros up to a multiple of 8
  *
  * Body of a commit, groups one after the other (other kinds: opaque):
  *          0     4  table id
- *          4     4  family id
+ *          4     4  family id; with its top bit set the group holds old values of the rows (CHANGE_BEFORE), not replayed
  *          8     4  bytes of the cells that follow
  *         12     n  cells, each: length (4) · KeyValue (cell/key_value.ts)
  *
@@ -70,6 +71,10 @@ export const CELL_HEADER_SIZE = 4;
 
 export const FLAG_NONCE = 1;
 export const FLAG_LABEL = 2;
+export const FLAG_TRANSACTION = 4;
+export const TRANSACTION_SIZE = 8;
+/** Set in the family id of a group of old values: cells of the row before the commit (CHANGE_BEFORE). */
+export const BEFORE_GROUP = 0x80000000;
 export const DURABILITY_SHIFT = 4;
 
 /** Kinds of record. On disk. */
@@ -210,8 +215,10 @@ export function wholeRecordSize(buf: Uint8Array, at: number, end: number, seed: 
 export function claimedRecordSize(buf: Uint8Array, at: number, end: number): number {
   if (at + RECORD_HEADER_SIZE > end || u32(buf, at) !== RECORD_MAGIC) return 0;
   const length = u32(buf, at + LENGTH_AT);
-  const nonce = (buf[at + FLAGS_AT]! & FLAG_NONCE) === 0 ? 0 : NONCE_SIZE;
-  const least = RECORD_HEADER_SIZE + nonce + u16(buf, at + LABEL_LENGTH_AT);
+  const flags = buf[at + FLAGS_AT]!;
+  const nonce = (flags & FLAG_NONCE) === 0 ? 0 : NONCE_SIZE;
+  const transaction = (flags & FLAG_TRANSACTION) === 0 ? 0 : TRANSACTION_SIZE;
+  const least = RECORD_HEADER_SIZE + nonce + transaction + u16(buf, at + LABEL_LENGTH_AT);
   return length < least || length > RECORD_LENGTH_MAX ? 0 : align8(length);
 }
 

@@ -1,5 +1,5 @@
 /** A view of one log record, used again for the next: valid until its reader moves. Whoever keeps bytes copies them. */
-import { keyValueFault, u16, u32 } from '../cell/index.ts';
+import { keyValueFault, u16, u32, u64 } from '../cell/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import {
   align8,
@@ -7,6 +7,7 @@ import {
   DURABILITY_SHIFT,
   FLAG_LABEL,
   FLAG_NONCE,
+  FLAG_TRANSACTION,
   FLAGS_AT,
   GROUP_HEADER_SIZE,
   KIND_AT,
@@ -17,6 +18,7 @@ import {
   RECORD_HEADER_SIZE,
   SKIPPED_AT,
   SYNCED_TO_AT,
+  TRANSACTION_SIZE,
   TSO_AT,
 } from './format.ts';
 
@@ -46,6 +48,8 @@ export class LogRecord {
   syncedOffset = 0;
   /** Offset of the 16 bytes of nonce group and nonce; -1 if the commit has none. */
   nonceAt = -1;
+  /** Offset of the 8 bytes of the transaction's id; -1 if the commit is of none. */
+  transactionAt = -1;
   labelAt = 0;
   labelLength = 0;
   bodyAt = 0;
@@ -81,7 +85,10 @@ export class LogRecord {
     this.#hasLabel = (flags & FLAG_LABEL) !== 0;
     const hasNonce = (flags & FLAG_NONCE) !== 0;
     this.nonceAt = hasNonce ? at + RECORD_HEADER_SIZE : -1;
-    this.labelAt = at + RECORD_HEADER_SIZE + (hasNonce ? NONCE_SIZE : 0);
+    const next = at + RECORD_HEADER_SIZE + (hasNonce ? NONCE_SIZE : 0);
+    const hasTransaction = (flags & FLAG_TRANSACTION) !== 0;
+    this.transactionAt = hasTransaction ? next : -1;
+    this.labelAt = next + (hasTransaction ? TRANSACTION_SIZE : 0);
     this.labelLength = u16(buf, at + LABEL_LENGTH_AT);
     this.bodyAt = this.labelAt + this.labelLength;
     this.bodyLength = at + length - this.bodyAt;
@@ -103,6 +110,11 @@ export class LogRecord {
   /** A copy of nonce group and nonce, 16 bytes; null for none. */
   get nonce(): Uint8Array | null {
     return this.nonceAt < 0 ? null : this.buf.slice(this.nonceAt, this.nonceAt + NONCE_SIZE);
+  }
+
+  /** Id of the transaction whose commit this is; null for none. */
+  get transaction(): bigint | null {
+    return this.transactionAt < 0 ? null : u64(this.buf, this.transactionAt);
   }
 
   get hasSkipped(): boolean {

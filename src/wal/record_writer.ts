@@ -1,5 +1,5 @@
 /** Encodes records into a batch, without allocation: `begin`, then `group` and `cell`, then `end`. */
-import { putU16, putU32 } from '../cell/index.ts';
+import { putU16, putU32, putU64 } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import type { Batch } from './batch.ts';
 import {
@@ -8,6 +8,7 @@ import {
   DURABILITY_SHIFT,
   FLAG_LABEL,
   FLAG_NONCE,
+  FLAG_TRANSACTION,
   FLAGS_AT,
   GROUP_HEADER_SIZE,
   KIND_AT,
@@ -19,6 +20,7 @@ import {
   RECORD_MAGIC,
   SKIPPED_AT,
   SYNCED_TO_AT,
+  TRANSACTION_SIZE,
   TSO_AT,
 } from './format.ts';
 
@@ -29,6 +31,8 @@ export interface RecordHead {
   readonly tsoLow: number;
   /** Nonce group and nonce, 16 bytes; copied. */
   readonly nonce: Uint8Array | null;
+  /** Of the transaction whose commit this is; absent or null for none. */
+  readonly transaction?: bigint | null;
   /** At most 300 bytes of UTF-8. */
   readonly label: string | null;
   /** ASYNC_WAL, SYNC_WAL or FSYNC_WAL. */
@@ -60,7 +64,7 @@ export class RecordWriter {
     invariant(!this.#open, 'a log record is begun inside another');
     const buf = batch.buf;
     const at = batch.length;
-    invariant(at + RECORD_HEADER_SIZE + NONCE_SIZE <= limit, 'no room for a log record', limit);
+    invariant(at + RECORD_HEADER_SIZE + NONCE_SIZE + TRANSACTION_SIZE <= limit, 'no room for a log record', limit);
     this.#buf = buf;
     this.#startAt = at;
     this.#limit = limit;
@@ -72,6 +76,11 @@ export class RecordWriter {
       flags |= FLAG_NONCE;
       for (let i = 0; i < NONCE_SIZE; i++) buf[end + i] = head.nonce[i]!;
       end += NONCE_SIZE;
+    }
+    if (head.transaction !== undefined && head.transaction !== null) {
+      flags |= FLAG_TRANSACTION;
+      putU64(buf, end, head.transaction);
+      end += TRANSACTION_SIZE;
     }
     let labelLength = 0;
     if (head.label !== null) {
