@@ -13,3 +13,21 @@ export class BindException extends StoreException {
     this.port = at.port;
   }
 }
+
+/** The BindException of the system's error. */
+export function bindException(
+  error: unknown,
+  at: { readonly host: string; readonly port: number },
+): BindException {
+  const { host, port } = at;
+  const code = (error as NodeJS.ErrnoException).code;
+  const where = `port ${port} on ${host}`;
+  const why = new Map<string | undefined, string>([
+    ['EADDRINUSE', `${where} is in use; choose another (0 takes any free one)`],
+    ['EACCES', `${where} may not be used by this user; choose one from 1024 up`],
+    ['EADDRNOTAVAIL', `${host} is no address of this machine (port ${port})`],
+    ['ENOTFOUND', `host ${host} is not known (port ${port})`],
+  ]).get(code);
+  const message = why ?? `cannot listen at ${where}: ${String(error)}`;
+  return new BindException(message, { host, port }, { cause: error });
+}

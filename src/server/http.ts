@@ -9,7 +9,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { StoreException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import type { Connection } from '../model/index.ts';
-import { BindException } from './errors.ts';
+import type { Door } from './door.ts';
+import { bindException } from './errors.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
 import { ProcessWatch } from './process_figures.ts';
 
@@ -47,16 +48,16 @@ export interface HttpServerOptions {
   readonly connection: Connection;
   readonly env: Pick<Env, 'clock' | 'timers'>;
   readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
+  /** 0: any free port; null: it does not listen, connections are handed to it. */
+  readonly port: number | null;
   readonly limits: HttpLimits;
   /** Absent: nothing is logged. */
   readonly logger?: FastifyBaseLogger;
 }
 
-/** A listening HTTP server. */
-export class HttpServer {
-  /** For example `http://127.0.0.1:16030`. */
+/** A running HTTP server. */
+export class HttpServer implements Door {
+  /** For example `http://127.0.0.1:16030`; empty if it does not listen. */
   readonly address: string;
   readonly #app: FastifyInstance;
   readonly #watch: ProcessWatch;
@@ -68,7 +69,7 @@ export class HttpServer {
     this.#watch = parts.watch;
     this.#sockets = parts.sockets;
     this.#options = options;
-    this.address = addressOf(parts.app, options.host);
+    this.address = options.port === null ? '' : addressOf(parts.app, options.host);
   }
 
   /** Starts to listen. Throws `BindException` naming host and port if it may not or cannot. */
@@ -78,13 +79,20 @@ export class HttpServer {
     const sockets = new Sockets(app.server);
     addRoutes(app, options.connection, watch);
     try {
-      await app.listen({ host: options.host, port: options.port });
+      if (options.port === null) await app.ready();
+      else await app.listen({ host: options.host, port: options.port });
     } catch (error) {
       watch.close();
       await app.close();
-      throw bindException(error, options);
+      const { host, port } = options;
+      throw bindException(error, { host, port: port ?? 0 });
     }
     return new HttpServer({ app, watch, sockets }, options);
+  }
+
+  accept(socket: Socket): void {
+    this.#app.server.emit('connection', socket);
+    socket.resume();
   }
 
   /** Takes no more requests, lets running ones finish for a bounded time, closes the other connections. */
@@ -187,17 +195,4 @@ function addressOf(app: FastifyInstance, host: string): string {
   const bound = app.server.address();
   const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-function bindException(error: unknown, { host, port }: HttpServerOptions): BindException {
-  const code = (error as NodeJS.ErrnoException).code;
-  const where = `port ${port} on ${host}`;
-  const why = new Map<string | undefined, string>([
-    ['EADDRINUSE', `${where} is in use; choose another (0 takes any free one)`],
-    ['EACCES', `${where} may not be used by this user; choose one from 1024 up`],
-    ['EADDRNOTAVAIL', `${host} is no address of this machine (port ${port})`],
-    ['ENOTFOUND', `host ${host} is not known (port ${port})`],
-  ]).get(code);
-  const message = why ?? `cannot listen at ${where}: ${String(error)}`;
-  return new BindException(message, { host, port }, { cause: error });
 }

@@ -1,5 +1,14 @@
 export { BindException } from './errors.ts';
 export { HTTP_HOST, HTTP_LIMITS, HTTP_PORT } from './http.ts';
 export type { HttpLimits } from './http.ts';
-export { startServer } from './server.ts';
-export type { Announcing, RunningServer, ServerAddresses, ServerOptions } from './server.ts';
+export type { HostPort } from './place.ts';
+export { RPC_LIMITS } from './rpc/limits.ts';
+export type { RpcLimits } from './rpc/limits.ts';
+export { RPC_PORT, ZOOKEEPER_PORT, startServer } from './server.ts';
+export type {
+  Announcing,
+  DoorOptions,
+  RunningServer,
+  ServerAddresses,
+  ServerOptions,
+} from './server.ts';

@@ -8,14 +8,21 @@ export interface HostPort {
 export class ServerPlace {
   /** Start of the server, Unix milliseconds: the third part of HBase's server names. */
   readonly startCode: number;
+  /** A UUID, the store's own. */
+  readonly clusterId: string;
   /** Told to every client instead of the address at which it arrived; null: not so. May be set at any time. */
   advertised: HostPort | null;
   /** Where the native RPC listens; 0 as long as it does not. */
   rpcPort = 0;
 
-  constructor(startCode: number, advertised: HostPort | null) {
-    this.startCode = startCode;
-    this.advertised = advertised;
+  constructor(parts: {
+    readonly startCode: number;
+    readonly clusterId: string;
+    readonly advertised: HostPort | null;
+  }) {
+    this.startCode = parts.startCode;
+    this.clusterId = parts.clusterId;
+    this.advertised = parts.advertised;
   }
 
   /** Where a client whose connection arrived at `localAddress` finds the native RPC. */
@@ -27,4 +34,9 @@ export class ServerPlace {
 /** An IPv4 address in IPv6 clothes as itself. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+}
+
+/** 32 hexadecimal digits as a UUID. */
+export function uuidOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

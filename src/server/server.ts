@@ -1,33 +1,72 @@
-/** A store behind network doors. So far HTTP only; the others are added to the same object. */
+/**
+ * A store behind network doors: HBase's native RPC, ZooKeeper's protocol as far as HBase's clients need it, and HTTP. Each
+ * door has a port of its own, or all share one.
+ */
 import type { FastifyBaseLogger } from 'fastify';
+import { StoreConnection, open } from '../embedded/index.ts';
+import { realEnv } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
+import { IllegalArgumentException } from '../model/index.ts';
 import type { Connection } from '../model/index.ts';
+import type { Door } from './door.ts';
 import { HTTP_HOST, HTTP_LIMITS, HTTP_PORT, HttpServer } from './http.ts';
 import type { HttpLimits } from './http.ts';
+import { Listener, PortSharing } from './listener.ts';
+import { ServerPlace, uuidOf } from './place.ts';
+import type { HostPort } from './place.ts';
+import { RpcDoor } from './rpc/door.ts';
+import { RPC_LIMITS } from './rpc/limits.ts';
+import type { RpcLimits } from './rpc/limits.ts';
+import type { ServerParts } from './rpc/service.ts';
+import { SERVICES, SYSTEM_REGIONS, ZOOKEEPER } from './services.ts';
+
+/** HBase's region server port. */
+export const RPC_PORT = 16020;
+export const ZOOKEEPER_PORT = 2181;
+
+export interface DoorOptions {
+  /** Default: the server's `host`. */
+  readonly host?: string;
+  /** 0 takes any free port. Default: HBase's. */
+  readonly port?: number;
+}
 
 export interface ServerOptions {
-  /** The store to serve. It stays the caller's: close it after the server. */
-  readonly connection: Connection;
-  readonly env: Pick<Env, 'clock' | 'timers'>;
-  readonly http?: {
-    /** Default 127.0.0.1. */
-    readonly host?: string;
-    /** Default 16030; 0 takes any free port. */
-    readonly port?: number;
-    readonly limits?: Partial<HttpLimits>;
-  };
+  /** The store to serve. It stays the caller's: close it after the server. Absent: a store in memory of the server's own. */
+  readonly connection?: Connection;
+  readonly env?: Env;
+  /** Where to listen; default 127.0.0.1. */
+  readonly host?: string;
+  /**
+   * One port for every door, told apart by the first bytes that a client sends; 0 takes any free port. Without it those
+   * doors are opened that are named below; with none named all share a free port.
+   */
+  readonly port?: number;
+  readonly rpc?: DoorOptions & { readonly limits?: Partial<RpcLimits> };
+  readonly zookeeper?: DoorOptions;
+  readonly http?: DoorOptions & { readonly limits?: Partial<HttpLimits> };
+  /** Told to clients as the server's address, e.g. behind a port mapping. Default: where each client has arrived. */
+  readonly advertise?: HostPort;
   /** pino or alike. Absent: nothing is logged. */
   readonly logger?: FastifyBaseLogger;
 }
 
-/** Where the server listens, by door. */
+/** Where the server listens, by door; null for a door that is not open. */
 export interface ServerAddresses {
-  readonly http: string;
+  /** `host:port`. */
+  readonly rpc: string | null;
+  readonly zookeeper: string | null;
+  /** A URL. */
+  readonly http: string | null;
 }
 
 export interface RunningServer extends AsyncDisposable {
   readonly addresses: ServerAddresses;
-  /** Lets running requests finish and stops listening. Idempotent; the store stays open. */
+  /** The store behind it. */
+  readonly connection: Connection;
+  /** What clients are told from now on; null: the address at which each has arrived. */
+  advertise(address: HostPort | null): void;
+  /** Lets running requests finish and stops listening. Idempotent; a store that was given stays open. */
   close(): Promise<void>;
 }
 
@@ -38,36 +77,160 @@ export interface Announcing {
 }
 
 /** Starts a server; any number of them in one process. Throws `BindException` if a port is not to be had. */
-export async function startServer(options: ServerOptions): Promise<RunningServer> {
-  const { connection, env, logger } = options;
-  const { host = HTTP_HOST, port = HTTP_PORT, limits } = options.http ?? {};
-  const http = await HttpServer.start({
-    connection,
-    env,
-    host,
-    port,
-    limits: { ...HTTP_LIMITS, ...limits },
-    ...(logger === undefined ? {} : { logger }),
-  });
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const env = options.env ?? realEnv();
+  const connection = options.connection ?? (await open(undefined, { env }));
+  const server = new Server(connection, env, options);
   try {
-    await announce(connection, http.address);
+    await server.start();
   } catch (error) {
-    await http.close();
+    await server.close();
     throw error;
   }
-  return new ListeningServer(connection, http);
+  return server;
 }
 
-class ListeningServer implements RunningServer {
-  readonly addresses: ServerAddresses;
-  readonly #connection: Connection;
-  readonly #http: HttpServer;
+class Server implements RunningServer {
+  addresses: ServerAddresses = { rpc: null, zookeeper: null, http: null };
+  readonly connection: Connection;
+  readonly #env: Env;
+  readonly #options: ServerOptions;
+  readonly #place: ServerPlace;
+  readonly #listeners: Listener[] = [];
+  readonly #doors: Door[] = [];
+  #sharing: PortSharing | null = null;
+  #isAnnounced = false;
   #closing: Promise<void> | null = null;
 
-  constructor(connection: Connection, http: HttpServer) {
-    this.#connection = connection;
-    this.#http = http;
-    this.addresses = { http: http.address };
+  constructor(connection: Connection, env: Env, options: ServerOptions) {
+    this.connection = connection;
+    this.#env = env;
+    this.#options = options;
+    const clusterId =
+      connection instanceof StoreConnection ? connection.server.manifest.store.storeId : '';
+    this.#place = new ServerPlace({
+      startCode: env.clock.nowMs(),
+      clusterId: uuidOf(clusterId),
+      advertised: options.advertise ?? null,
+    });
+  }
+
+  async start(): Promise<void> {
+    const { port, rpc, zookeeper, http } = this.#options;
+    const namesNone = rpc === undefined && zookeeper === undefined && http === undefined;
+    if (port !== undefined || namesNone) await this.#startShared(port ?? 0);
+    else await this.#startEach();
+    const { http: httpAddress, rpc: rpcAddress } = this.addresses;
+    await announce(this.connection, httpAddress ?? rpcAddress);
+    this.#isAnnounced = true;
+  }
+
+  async #startShared(port: number): Promise<void> {
+    const host = this.#options.host ?? HTTP_HOST;
+    const parts = this.#serverParts();
+    const rpc = this.#rpcDoor(parts);
+    const zookeeper = this.#zookeeperDoor(parts);
+    const http = await this.#httpDoor(host, null);
+    const sharing = new PortSharing({ rpc, zookeeper, http }, this.#env);
+    this.#sharing = sharing;
+    const listener = await this.#listen({ host, port, accept: (socket) => sharing.accept(socket) });
+    this.#place.rpcPort = listener.port;
+    this.addresses = {
+      rpc: listener.address,
+      zookeeper: zookeeper === null ? null : listener.address,
+      http: `http://${listener.address}`,
+    };
+  }
+
+  async #startEach(): Promise<void> {
+    const { rpc, zookeeper, http } = this.#options;
+    const addresses: { -readonly [door in keyof ServerAddresses]: string | null } = {
+      rpc: null,
+      zookeeper: null,
+      http: null,
+    };
+    if (http !== undefined) {
+      const { host = this.#options.host ?? HTTP_HOST, port = HTTP_PORT } = http;
+      addresses.http = (await this.#httpDoor(host, port)).address;
+    }
+    if (rpc !== undefined || zookeeper !== undefined) {
+      const parts = this.#serverParts();
+      if (rpc !== undefined) {
+        const listener = await this.#listenFor(this.#rpcDoor(parts), rpc, RPC_PORT);
+        this.#place.rpcPort = listener.port;
+        addresses.rpc = listener.address;
+      }
+      const door = zookeeper === undefined ? null : this.#zookeeperDoor(parts);
+      if (door !== null && zookeeper !== undefined) {
+        addresses.zookeeper = (await this.#listenFor(door, zookeeper, ZOOKEEPER_PORT)).address;
+      }
+    }
+    this.addresses = addresses;
+  }
+
+  #listenFor(door: Door, options: DoorOptions, defaultPort: number): Promise<Listener> {
+    const { host = this.#options.host ?? HTTP_HOST, port = defaultPort } = options;
+    return this.#listen({ host, port, accept: (socket) => door.accept(socket) });
+  }
+
+  async #listen(options: Parameters<typeof Listener.start>[0]): Promise<Listener> {
+    const listener = await Listener.start(options);
+    this.#listeners.push(listener);
+    return listener;
+  }
+
+  #serverParts(): ServerParts {
+    const { connection } = this;
+    if (!(connection instanceof StoreConnection)) {
+      throw new IllegalArgumentException(
+        'rpc and zookeeper serve a store that was opened in this process',
+      );
+    }
+    const parts = {
+      connection,
+      engine: connection.server,
+      env: this.#env,
+      place: this.#place,
+      logger: this.#options.logger ?? connection.server.logger,
+    };
+    return { ...parts, systemRegions: SYSTEM_REGIONS.flatMap((make) => make(parts)) };
+  }
+
+  #rpcDoor(parts: ServerParts): RpcDoor {
+    const door = new RpcDoor({
+      services: SERVICES.map((make) => make(parts)),
+      env: this.#env,
+      limits: { ...RPC_LIMITS, ...this.#options.rpc?.limits },
+      clusterId: this.#place.clusterId,
+      logger: parts.logger,
+    });
+    this.#doors.push(door);
+    return door;
+  }
+
+  #zookeeperDoor(parts: ServerParts): Door | null {
+    if (ZOOKEEPER === null) return null;
+    const door = ZOOKEEPER(parts);
+    this.#doors.push(door);
+    return door;
+  }
+
+  async #httpDoor(host: string, port: number | null): Promise<HttpServer> {
+    const { http, logger } = this.#options;
+    const door = await HttpServer.start({
+      connection: this.connection,
+      env: this.#env,
+      host,
+      port,
+      limits: { ...HTTP_LIMITS, ...http?.limits },
+      ...(logger === undefined ? {} : { logger }),
+    });
+    this.#doors.push(door);
+    return door;
+  }
+
+  advertise(address: HostPort | null): void {
+    this.#place.advertised = address;
   }
 
   close(): Promise<void> {
@@ -81,9 +244,12 @@ class ListeningServer implements RunningServer {
 
   async #close(): Promise<void> {
     try {
-      await announce(this.#connection, null);
+      if (this.#isAnnounced) await announce(this.connection, null);
     } finally {
-      await this.#http.close();
+      await Promise.all(this.#listeners.map((listener) => listener.close()));
+      this.#sharing?.close();
+      await Promise.all(this.#doors.map((door) => door.close()));
+      if (this.#options.connection === undefined) await this.connection.close();
     }
   }
 }

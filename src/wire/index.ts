@@ -3,3 +3,8 @@ export { ProtoReader } from './proto_reader.ts';
 export { ProtoWriter } from './proto_writer.ts';
 export * from './rpc_header.ts';
 export * from './admin/index.ts';
+export { cellCodecOf } from './cell_codec.ts';
+export type { CellCodec } from './cell_codec.ts';
+export { readCell, writeCell } from './cell_message.ts';
+export { compressorOf } from './compressor.ts';
+export type { Compressor } from './compressor.ts';

@@ -67,7 +67,7 @@ test('several servers in one process; each announces its address and takes it ba
 
 test('a port in use is named', async () => {
   const { addresses } = await start(new FakeConnection());
-  const port = Number(new URL(addresses.http).port);
+  const port = Number(new URL(addresses.http ?? '').port);
   const second = start(new FakeConnection(), { port });
   await expect(second).rejects.toThrow(BindException);
   await expect(second).rejects.toThrow(`port ${port} on 127.0.0.1 is in use`);
@@ -93,14 +93,14 @@ test('what is not there, too large or no HTTP is answered as such', async () => 
     headers: { 'content-type': 'application/json' },
   });
   expect([404, 413]).toContain(large.status);
-  expect(await rawAnswer(addresses.http, 'no http\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/);
+  expect(await rawAnswer(addresses.http ?? '', 'no http\r\n\r\n')).toMatch(/^HTTP\/1\.1 400/);
   const header = `GET /health HTTP/1.1\r\nhost: x\r\na: ${'b'.repeat(20_000)}\r\n\r\n`;
-  expect(await rawAnswer(addresses.http, header)).toMatch(/^HTTP\/1\.1 431/);
+  expect(await rawAnswer(addresses.http ?? '', header)).toMatch(/^HTTP\/1\.1 431/);
 });
 
 test('an open idle connection does not hold up closing', async () => {
   const server = await start(new FakeConnection());
-  const url = new URL(server.addresses.http);
+  const url = new URL(server.addresses.http ?? '');
   const socket = connect(Number(url.port), url.hostname);
   await new Promise<void>((resolve) => socket.once('connect', resolve));
   const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));

@@ -23,6 +23,8 @@ export interface RpcPeer {
   readonly clientVersion: string;
   /** The client reads cell blocks; otherwise cells go into the messages. */
   readonly cellBlocks: boolean;
+  /** It does so for the results of gets as well: old ones do not. */
+  readonly cellBlocksForGets: boolean;
   /** The client's codec carries tags. */
   readonly cellTags: boolean;
 }

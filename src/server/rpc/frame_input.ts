@@ -1,0 +1,74 @@
+/** Bytes that have arrived and were not read yet, in the pieces in which they came. */
+export class FrameInput {
+  #chunks: Uint8Array[] = [];
+  /** Where the first piece is read on. */
+  #at = 0;
+  /** Bytes not read yet. */
+  size = 0;
+
+  push(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    this.#chunks.push(chunk);
+    this.size += chunk.length;
+  }
+
+  /** The unsigned number in the next 4 bytes, which are there; they stay. */
+  peekU32(): number {
+    const first = this.#chunks[0]!;
+    const at = this.#at;
+    if (first.length - at >= 4) return readU32(first, at);
+    return readU32(this.#copy(4), 0);
+  }
+
+  /** The next `length` bytes, which are there: a view where they lie in one piece. */
+  take(length: number): Uint8Array {
+    if (length === 0) return new Uint8Array(0);
+    const first = this.#chunks[0]!;
+    const end = this.#at + length;
+    if (end <= first.length) {
+      const bytes = first.subarray(this.#at, end);
+      this.#skip(length);
+      return bytes;
+    }
+    const bytes = this.#copy(length);
+    this.#skip(length);
+    return bytes;
+  }
+
+  #copy(length: number): Uint8Array {
+    const bytes = Buffer.allocUnsafe(length);
+    let done = 0;
+    let from = this.#at;
+    for (const chunk of this.#chunks) {
+      const count = Math.min(length - done, chunk.length - from);
+      bytes.set(chunk.subarray(from, from + count), done);
+      done += count;
+      if (done === length) break;
+      from = 0;
+    }
+    return bytes;
+  }
+
+  #skip(length: number): void {
+    this.size -= length;
+    let at = this.#at + length;
+    let gone = 0;
+    while (gone < this.#chunks.length && at >= this.#chunks[gone]!.length) {
+      at -= this.#chunks[gone]!.length;
+      gone++;
+    }
+    if (gone === 1) this.#chunks.shift();
+    else if (gone > 0) this.#chunks.splice(0, gone);
+    this.#at = at;
+  }
+
+  clear(): void {
+    this.#chunks = [];
+    this.#at = 0;
+    this.size = 0;
+  }
+}
+
+function readU32(buf: Uint8Array, at: number): number {
+  return ((buf[at]! << 24) | (buf[at + 1]! << 16) | (buf[at + 2]! << 8) | buf[at + 3]!) >>> 0;
+}
