@@ -214,6 +214,24 @@ export class SchemaChanges {
     });
   }
 
+  /** Gives a namespace these attributes in place of those that it had. */
+  async modifyNamespace(name: string, attributes: Readonly<Record<string, string>>): Promise<void> {
+    await this.inOrder(async () => {
+      if (RESERVED_NAMESPACES.has(name)) {
+        throw new ConstraintException(`Reserved namespace ${name} cannot be modified`);
+      }
+      this.#checkNamespace(name);
+      await this.#change(`modify namespace ${name}`, null, (tso) => {
+        const before = this.#parts.manifest.get('namespace', name);
+        const createdTso = before?.createdTso ?? tso;
+        return {
+          edits: [put('namespace', { name, configuration: { ...attributes }, createdTso })],
+          apply: () => undefined,
+        };
+      });
+    });
+  }
+
   async dropNamespace(name: string): Promise<void> {
     await this.inOrder(async () => {
       if (RESERVED_NAMESPACES.has(name)) {
@@ -429,12 +447,16 @@ export class SchemaChanges {
     });
   }
 
-  /** Puts an empty table with a new id and the same regions in the table's place. */
-  async truncateTable(name: string, options: DropOptions = {}): Promise<void> {
+  /** Puts an empty table with a new id in the table's place: with the same regions or, if they are not to stay, with one. */
+  async truncateTable(
+    name: string,
+    options: DropOptions & { readonly preserveSplits?: boolean } = {},
+  ): Promise<void> {
     await this.inOrder(async () => {
       const old = this.#table(name);
       await this.#replaceBy(`truncate table ${old.name}`, old, (tso) => {
-        const startKeys = old.regions.map((region) => region.startKey);
+        const kept = options.preserveSplits === false ? old.regions.slice(0, 1) : old.regions;
+        const startKeys = kept.map((region) => region.startKey);
         return this.#newTable(old.schema, startKeys, tso);
       }, options.force);
     });

@@ -1,0 +1,25 @@
+/** Services whose methods take and give messages only: no cells beside them. */
+import { EMPTY_MESSAGE, Fields, MessageWriter } from '../../wire/index.ts';
+import type { RpcCall, RpcMethod, RpcService } from '../rpc/service.ts';
+
+/** Answers a message with another; `EMPTY_MESSAGE` where it has no fields. */
+export type Handler = (request: Fields, call: RpcCall) => Uint8Array | Promise<Uint8Array>;
+
+export type Handlers = Readonly<Record<string, Handler>>;
+
+/** A service by its methods' names. */
+export function serviceOf(name: string, handlers: Handlers): RpcService {
+  const methods = new Map<string, RpcMethod>();
+  for (const [method, handler] of Object.entries(handlers)) {
+    methods.set(method, async (call) => ({ message: await handler(new Fields(call.param), call) }));
+  }
+  return { name, methods };
+}
+
+/** A message whose one field is a bool. */
+export function boolMessage(number: number, value: boolean): Uint8Array {
+  return new MessageWriter().bool(number, value).finish();
+}
+
+/** Asks for nothing, gets nothing. */
+export const nothing: Handler = () => EMPTY_MESSAGE;

@@ -1,0 +1,1 @@
+export { bootstrapNodeService, registryService } from './registry_service.ts';
