@@ -19,6 +19,7 @@ import type { Background } from './background.ts';
 import { openRegion } from './catalog.ts';
 import type { CommitQueue } from './commit_queue.ts';
 import { filesOfRegion } from './past_tables.ts';
+import type { PastTables } from './past_tables.ts';
 import { joinHalves } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import type { Reads } from './reads.ts';
@@ -40,6 +41,7 @@ export interface RegionChangeParts {
   readonly reads: Reads;
   readonly schema: SchemaChanges;
   readonly background: Background;
+  readonly past: PastTables;
 }
 
 /** Borders of a new region. */
@@ -126,6 +128,23 @@ export class RegionChanges {
     );
   }
 
+  /**
+   * Empties a region: one without files takes its place. Reads of the table as of before are SnapshotTooOld from then on.
+   * Writes that come while it is done are kept. Throws DoNotRetryIOException if the region was changed meanwhile.
+   */
+  async truncate(table: TableState, region: Region): Promise<void> {
+    const open = closeGate(table);
+    try {
+      // What is in files is known to replay as such, so the log does not bring it back.
+      await this.#parts.background.flusher.flush(table, region);
+      const { startKey, endKey } = region;
+      const made = await this.#replace(table, [region], [{ startKey, endKey }], { empty: true });
+      if (made === null) throw changedMeanwhile(table, region);
+    } finally {
+      open();
+    }
+  }
+
   async #flushAhead(table: TableState, region: Region): Promise<void> {
     const { flusher } = this.#parts.background;
     for (let i = 0; i < FLUSHES_MAX; i++) {
@@ -142,6 +161,7 @@ export class RegionChanges {
     table: TableState,
     old: readonly Region[],
     borders: readonly Borders[],
+    { empty } = { empty: false },
   ): Promise<readonly Region[] | null> {
     const { schema } = this.#parts;
     const change = async (): Promise<readonly Region[] | null> => {
@@ -149,7 +169,10 @@ export class RegionChanges {
       if (old.length > 1 && !areEvenlyFlushed(old[0]!, old[1]!)) return null;
       const made = borders.map((border) => this.#recordOf(table, old, border));
       let regions: readonly Region[] = [];
-      await this.#parts.manifest.commit(this.#editsOf(table, old, made), {
+      const edits = empty
+        ? this.#emptyingEdits(table, old, made)
+        : this.#editsOf(table, old, made);
+      await this.#parts.manifest.commit(edits, {
         applied: () => (regions = this.#apply(table, old, made)),
       });
       return regions;
@@ -211,6 +234,20 @@ export class RegionChanges {
       }
     }
     return edits;
+  }
+
+  /** As `#editsOf`, but nothing of the files is kept. */
+  #emptyingEdits(
+    table: TableState,
+    old: readonly Region[],
+    made: readonly RegionRecord[],
+  ): Edit[] {
+    const { past, readPoint } = this.#parts;
+    const nowTso = joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
+    const edits = this.#editsOf(table, old, made).filter(
+      (edit) => !(edit.collection === 'file' && 'record' in edit),
+    );
+    return [...edits, past.floors.raise(table.id, nowTso)];
   }
 
   /** In one step: the new regions, with what the old ones have in memory, take their place. */
