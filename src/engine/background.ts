@@ -13,6 +13,7 @@ import { Compactor } from './compactor.ts';
 import { FileSwitch } from './file_switch.ts';
 import { Flusher } from './flusher.ts';
 import { History } from './history.ts';
+import type { LateSyncs } from './late_sync.ts';
 import type { RegionPlace } from './flusher.ts';
 import type { LogArchive } from './log_archive.ts';
 import type { Logger } from './logger.ts';
@@ -48,6 +49,7 @@ export interface BackgroundParts {
   readonly pins: Pins;
   readonly schema: SchemaChanges;
   readonly archive: LogArchive;
+  readonly lateSyncs: LateSyncs;
 }
 
 export class Background {
@@ -62,7 +64,8 @@ export class Background {
   constructor(parts: BackgroundParts) {
     this.#parts = parts;
     const { env, queue, readPoint, files, logger, manifest, reads, settings, log } = parts;
-    const fileSwitch = new FileSwitch({ manifest, queue, files, reads });
+    const late = parts.lateSyncs;
+    const fileSwitch = new FileSwitch({ manifest, queue, files, reads, late });
     const nowMs = (): number => reads.clock.followedMs();
     this.compactor = new Compactor({
       env,
@@ -160,8 +163,11 @@ export class Background {
     this.#isReleasing = true;
     try {
       const oldest = this.#oldestUnflushed();
-      const high = oldest?.high ?? readPoint.durableHigh;
-      const low = oldest?.low ?? readPoint.durableLow;
+      const unsynced = this.#parts.lateSyncs.oldest();
+      const { high, low } = earlier(
+        oldest ?? { high: readPoint.durableHigh, low: readPoint.durableLow },
+        unsynced,
+      );
       if (nonces.size > 0) {
         const asOfTso = joinHalves(readPoint.high, readPoint.low);
         await manifest.commit([put('nonces', { asOfTso, body: nonces.pack() })]);
@@ -193,7 +199,9 @@ export class Background {
   }
 
   flushTable(table: TableState): Promise<void> {
-    return this.#eachRegion(table, (region) => this.flusher.flush(table, region));
+    return this.#eachRegion(table, (region) => this.flusher.flush(table, region)).then(() =>
+      this.#parts.lateSyncs.settled(table),
+    );
   }
 
   compactTable(table: TableState, isMajor: boolean): Promise<void> {
@@ -221,8 +229,17 @@ export class Background {
     await this.flusher.stop();
     await this.compactor.stop();
     await this.history.stop();
+    await this.#parts.lateSyncs.stop();
   }
 }
+
+interface Halves {
+  readonly high: number;
+  readonly low: number;
+}
+
+const earlier = (a: Halves, b: Halves | null): Halves =>
+  b !== null && isLess(b.high, b.low, a.high, a.low) ? b : a;
 
 function activeHeapBytes(region: Region): number {
   let bytes = 0;

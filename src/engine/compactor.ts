@@ -163,7 +163,15 @@ export class Compactor {
     const what = `compact ${table.name} ${region.encodedName} ${store.settings.name}`;
     const flags = isMajor && isAll ? ['major'] : [];
     const level = 1 + Math.max(0, ...chosen.map((file) => file.info.level));
-    const change = { place, output, flushedTso: null, flags, level, replaced: chosen };
+    const change = {
+      place,
+      output,
+      flushedTso: null,
+      isSynced: true,
+      flags,
+      level,
+      replaced: chosen,
+    };
     if ((await fileSwitch.perform(what, [change], () => undefined)) === 0) return;
     this.compactions++;
     this.#parts.compacted?.(table, region);

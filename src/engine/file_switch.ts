@@ -7,6 +7,8 @@ import { put, remove } from '../manifest/index.ts';
 import type { Edit, FileRecord, Manifest } from '../manifest/index.ts';
 import type { RewriteOutput, StoreFile } from '../region/index.ts';
 import type { CommitQueue } from './commit_queue.ts';
+import { markUnsynced } from './late_sync.ts';
+import type { LateSyncs } from './late_sync.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { Reads } from './reads.ts';
 import type { FilePlace, StoreFiles } from './store_files.ts';
@@ -17,6 +19,8 @@ export interface StoreSwitch {
   readonly output: RewriteOutput;
   /** For a flush: everything of the store up to here is in files now. */
   readonly flushedTso: bigint | null;
+  /** The files are on the disk; if not, they are synced once they are live (late_sync.ts). */
+  readonly isSynced: boolean;
   readonly flags: readonly string[];
   readonly level: number;
   /** Files that the new one replaces, by position in `store.files`; empty for a flush. */
@@ -28,17 +32,20 @@ export class FileSwitch {
   readonly #queue: CommitQueue;
   readonly #files: StoreFiles;
   readonly #reads: Reads;
+  readonly #late: LateSyncs;
 
   constructor(parts: {
     readonly manifest: Manifest;
     readonly queue: CommitQueue;
     readonly files: StoreFiles;
     readonly reads: Reads;
+    readonly late: LateSyncs;
   }) {
     this.#manifest = parts.manifest;
     this.#queue = parts.queue;
     this.#files = parts.files;
     this.#reads = parts.reads;
+    this.#late = parts.late;
   }
 
   /**
@@ -61,6 +68,9 @@ export class FileSwitch {
         leave.push(await table.layout.enter());
         await table.linked();
       }
+      // What a synced switch says of the log holds for older files of its stores, too.
+      const isSynced = switches.length === 0 || switches.some((change) => change.isSynced);
+      if (isSynced) for (const table of tables) await this.#late.settled(table);
       const live = switches.filter(({ place }) => place.table.holds(place.region, place.store));
       if (live.length > 0 || further !== null) {
         await this.#perform(what, live, applied, further ?? ((): readonly Edit[] => []));
@@ -157,6 +167,7 @@ export class FileSwitch {
       region.droppedAt(highOf(drop), lowOf(drop));
     }
     if (change.flushedTso !== null) {
+      if (!change.isSynced) this.#late.begin(change.place, written(records), change.flushedTso);
       store.flushedHigh = highOf(change.flushedTso);
       store.flushedLow = lowOf(change.flushedTso);
     }
@@ -171,12 +182,16 @@ interface SwitchRecords {
   readonly history: FileRecord | null;
 }
 
+const written = ({ file, history }: SwitchRecords): FileRecord[] =>
+  [file, history].filter((record) => record !== null);
+
 function editsOf(change: StoreSwitch, records: SwitchRecords): Edit[] {
   const { region, store } = change.place;
   const edits: Edit[] = change.replaced.map((file) => remove('file', file.info.id));
   if (records.file !== null) edits.push(put('file', records.file));
   if (records.history !== null) edits.push(put('file', records.history));
-  if (change.flushedTso !== null) {
+  if (change.flushedTso !== null && !change.isSynced) edits.push(...markUnsynced(written(records)));
+  else if (change.flushedTso !== null) {
     edits.push(
       put('flushed', { regionId: region.id, familyId: store.familyId, tso: change.flushedTso }),
     );

@@ -14,7 +14,7 @@ import type { FileSwitch, StoreSwitch } from './file_switch.ts';
 import type { Logger } from './logger.ts';
 import { joinHalves } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
-import type { StoreFiles } from './store_files.ts';
+import type { FilePlace, StoreFiles } from './store_files.ts';
 import type { TableState } from './table_state.ts';
 
 const RETRY_MS = 1000;
@@ -53,6 +53,25 @@ interface Frozen {
   readonly region: Region;
   readonly store: Store;
   readonly memstores: readonly Memstore[];
+}
+
+/** A flush whose cells were all dropped without a trace has written nothing that needs a sync. */
+function switchOf(
+  place: FilePlace,
+  output: RewriteOutput,
+  flushedTso: bigint,
+  isSynced: boolean,
+): StoreSwitch {
+  const isEmpty = output.file === null && output.history === null;
+  return {
+    place,
+    output,
+    flushedTso,
+    isSynced: isSynced || isEmpty,
+    flags: [],
+    level: 0,
+    replaced: [],
+  };
 }
 
 export class Flusher {
@@ -167,9 +186,8 @@ export class Flusher {
         if (store.frozen.length === 0) continue;
         const memstores = store.frozen;
         written.push({ table, region, store, memstores });
-        const output = await this.#write(table, region, store, memstores);
-        const place = { table, region, store };
-        switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
+        const output = await this.#write(table, region, store, memstores, true);
+        switches.push(switchOf({ table, region, store }, output, flushedTso, true));
       }
     }
     const applied = (): void => {
@@ -193,9 +211,9 @@ export class Flusher {
     await syncLog();
     const switches: StoreSwitch[] = [];
     for (const { store, memstores } of frozen) {
-      const output = await this.#write(table, region, store, memstores);
-      const place = { table, region, store };
-      switches.push({ place, output, flushedTso, flags: [], level: 0, replaced: [] });
+      const isSynced = store.settings.storeFileSync ?? table.settings.storeFileSync;
+      const output = await this.#write(table, region, store, memstores, isSynced);
+      switches.push(switchOf({ table, region, store }, output, flushedTso, isSynced));
     }
     // A region, table or family that went meanwhile has given its memory back.
     const what = `flush ${table.name} ${region.encodedName}`;
@@ -227,6 +245,7 @@ export class Flusher {
     region: Region,
     store: Store,
     memstores: readonly Memstore[],
+    isSynced: boolean,
   ): Promise<RewriteOutput> {
     if (memstores.length === 0) return { file: null, history: null, cellsRead: 0 };
     const { env, files, nowMs } = this.#parts;
@@ -244,11 +263,11 @@ export class Flusher {
         nowMs: nowMs(),
         purgeDeletesAfterMs: 0,
         hasTags: memstores.some((memstore) => memstore.stats.tagCount > 0),
-        isSynced: true,
+        isSynced,
         bytesPerSecondMax: 0,
       }),
     );
-    await files.syncFolderOf(path);
+    if (isSynced) await files.syncFolderOf(path);
     return output;
   }
 

@@ -16,6 +16,7 @@ import type { Edit, FileRecord, Manifest, RegionRecord } from '../manifest/index
 import { DoNotRetryIOException, RegionTooBusyException } from '../model/index.ts';
 import type { Region, Store } from '../region/index.ts';
 import type { Background } from './background.ts';
+import type { LateSyncs } from './late_sync.ts';
 import { openRegion } from './catalog.ts';
 import type { CommitQueue } from './commit_queue.ts';
 import { filesOfRegion } from './past_tables.ts';
@@ -42,6 +43,7 @@ export interface RegionChangeParts {
   readonly schema: SchemaChanges;
   readonly background: Background;
   readonly past: PastTables;
+  readonly lateSyncs: LateSyncs;
 }
 
 /** Borders of a new region. */
@@ -167,6 +169,7 @@ export class RegionChanges {
     const change = async (): Promise<readonly Region[] | null> => {
       if (!table.enabled || !old.every((region) => table.holdsRegion(region))) return null;
       if (old.length > 1 && !areEvenlyFlushed(old[0]!, old[1]!)) return null;
+      await this.#parts.lateSyncs.settled(table);
       const made = borders.map((border) => this.#recordOf(table, old, border));
       let regions: readonly Region[] = [];
       const edits = empty

@@ -19,6 +19,7 @@ import { SILENT } from './logger.ts';
 import type { Logger } from './logger.ts';
 import { forgetLogEnd, logEndOf, putLogEnd } from './log_end.ts';
 import { lastStamp } from './last_stamp.ts';
+import { LateSyncs, forgetUnsynced } from './late_sync.ts';
 import { LogArchive } from './log_archive.ts';
 import { MemoryLog } from './memory_log.ts';
 import { HistoryFloor } from './history_floor.ts';
@@ -91,6 +92,7 @@ export class RegionServer {
   readonly snapshots: TableSnapshots;
   readonly bulkLoad: BulkLoad;
   readonly archive: LogArchive;
+  readonly lateSyncs: LateSyncs;
   readonly recovery: RecoverySummary;
   /** Transactions of a group that had to start over. */
   transactConflicts = 0;
@@ -157,6 +159,12 @@ export class RegionServer {
       flush: (table) => this.background.flushTable(table),
     });
     this.archive = new LogArchive(this);
+    this.lateSyncs = new LateSyncs({
+      env: this.env,
+      manifest: this.manifest,
+      layout: this.layout,
+      failed: (error) => this.manifestFailed(error),
+    });
     this.background = new Background(this);
     this.regionChanges = new RegionChanges(this);
     this.splitter = new Splitter(this);
@@ -212,6 +220,7 @@ export class RegionServer {
   async sync(): Promise<void> {
     this.checkOpen();
     await this.log?.sync();
+    await this.lateSyncs.settled();
   }
 
   async setAddress(address: string | null): Promise<void> {
@@ -454,6 +463,9 @@ async function recover(opened: Opened): Promise<RegionServer> {
   });
   const catalog = new Catalog();
   catalog.load(manifest);
+  const unsynced = await forgetUnsynced(manifest);
+  if (unsynced > 0)
+    logger.info({ data: dir, files: unsynced }, 'unsynced files are replayed from the log');
   for (const table of catalog.tables()) files.attach(table);
   const nonces = new Nonces(env.clock);
   const kept = manifest.get('nonces', ONLY);

@@ -95,6 +95,8 @@ export const FAMILY_ATTRIBUTES: readonly Attribute[] = [
     default: 'USE_DEFAULT',
     words: ['USE_DEFAULT', 'SKIP_WAL', 'ASYNC_WAL', 'SYNC_WAL', 'FSYNC_WAL'],
   },
+  // Cellar's own: whether a flush syncs its files before they count; overrides the table's.
+  { name: 'STORE_FILE_SYNC', kind: 'boolean', default: null },
 ];
 
 export const TABLE_ATTRIBUTES: readonly Attribute[] = [
@@ -121,6 +123,8 @@ export const TABLE_ATTRIBUTES: readonly Attribute[] = [
   { name: 'IS_META', kind: 'boolean', default: 'false' },
   { name: 'OWNER', kind: 'text', default: null },
   { name: 'ERASURE_CODING_POLICY', kind: 'text', default: null },
+  // Cellar's own.
+  { name: 'STORE_FILE_SYNC', kind: 'boolean', default: 'true' },
 ];
 
 const COPROCESSOR = /^coprocessor\$([0-9]+)$/i;

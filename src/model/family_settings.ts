@@ -34,6 +34,7 @@ export function familySettings(schema: FamilySchema): FamilySettings {
     inMemory: isTrue('IN_MEMORY'),
     blockCache: isTrue('BLOCKCACHE'),
     durability: word('DURABILITY'),
+    storeFileSync: text('STORE_FILE_SYNC') === '' ? null : isTrue('STORE_FILE_SYNC'),
   };
 }
 
@@ -44,6 +45,7 @@ export function tableSettings(schema: TableSchema): TableSettings {
   return {
     name: schema.name,
     durability: text('DURABILITY').toUpperCase(),
+    storeFileSync: text('STORE_FILE_SYNC').toUpperCase() === 'TRUE',
     readOnly: text('READONLY').toUpperCase() === 'TRUE',
     maxFileSizeBytes: Number(text('MAX_FILESIZE')),
     memstoreFlushSizeBytes: Number(text('MEMSTORE_FLUSHSIZE')),

@@ -64,11 +64,14 @@ export interface FamilySettings {
   readonly blockCache: boolean;
   /** A family may override its table's durability (Cellar's own attribute DURABILITY on a family). */
   readonly durability: string;
+  /** Whether flushes sync their files before these count; null: as the table says. */
+  readonly storeFileSync: boolean | null;
 }
 
 export interface TableSettings {
   readonly name: string;
   readonly durability: string;
+  readonly storeFileSync: boolean;
   readonly readOnly: boolean;
   readonly maxFileSizeBytes: number;
   readonly memstoreFlushSizeBytes: number;
