@@ -18,7 +18,11 @@ export interface BatchParts {
   /** Commits it now and gives its TSO, or null if it has to wait for something. */
   readonly writeNow: (write: BlindWrite, operation: Operation) => bigint | null;
   /** Runs an operation alone. */
-  readonly run: (operation: Operation) => Promise<{ tso: bigint | null; result: Result | null }>;
+  readonly run: (operation: Operation) => Promise<{
+    tso: bigint | null;
+    result: Result | null;
+    processed?: boolean;
+  }>;
   /** Waits until the commits so far, the last of them `tso`, may be acknowledged. */
   readonly acknowledged: (tso: bigint) => Promise<void>;
 }

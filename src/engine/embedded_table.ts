@@ -7,6 +7,8 @@ import {
 } from '../model/index.ts';
 import type {
   Bytes,
+  CheckAndMutate,
+  CheckAndMutateOutcome,
   CheckAndMutateResult,
   Condition,
   DeleteSpec,
@@ -36,6 +38,7 @@ import type { MutationBuffer, Region } from '../region/index.ts';
 import { CellEncoder, RowScratch, encodeDelete, encodePut, needsNewest } from './encode.ts';
 import { runBatch } from './batch.ts';
 import type { BlindWrite } from './batch.ts';
+import { commitOptionsOf } from './commit_options.ts';
 import type { CommitOptions } from './commit_queue.ts';
 import { nonceBytes } from './nonces.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
@@ -43,9 +46,9 @@ import { EmbeddedScanner } from './embedded_scanner.ts';
 import { IncrementNow } from './increment_now.ts';
 import type { RegionServer } from './region_server.ts';
 import {
-  checkCondition,
   checkMutations,
   checkOperation,
+  prepareCheckAndMutate,
   prepareRow,
   readsRow,
   rowOf,
@@ -156,23 +159,12 @@ export class EmbeddedTable implements Table {
 
   /** What was asked for; else the strongest of what the families touched ask for. */
   #commitOptions(table: TableState, mutation: MutationBuffer, wishes: CommitWishes): CommitOptions {
-    let durability = wishedDurability(wishes.durability);
-    if (durability === 0) {
-      const byDefault = durabilityNumber(this.#server.settings.durability);
-      let last = -1;
-      for (let i = 0; i < mutation.count; i++) {
-        const family = mutation.family[i]!;
-        if (family === last) continue;
-        last = family;
-        durability = Math.max(durability, table.familyDurability[family]! || byDefault);
-      }
-    }
-    return {
-      durability,
+    return commitOptionsOf(table, mutation, {
+      durability: wishedDurability(wishes.durability),
+      byDefault: durabilityNumber(this.#server.settings.durability),
       nonce: wishes.nonce ?? null,
-      label: null,
       batchMs: wishes.batchMs ?? 0,
-    };
+    });
   }
 
   async mutateRow(row: Bytes, mutations: readonly Mutation[]): Promise<MutationResult> {
@@ -303,6 +295,15 @@ export class EmbeddedTable implements Table {
     action: Mutation | readonly Mutation[],
   ): Promise<CheckAndMutateResult> {
     this.#server.checkOpen();
+    return this.#checkAndMutate(row, condition, action, 0);
+  }
+
+  async #checkAndMutate(
+    row: Bytes,
+    condition: Condition,
+    action: Mutation | readonly Mutation[],
+    batchMs: number,
+  ): Promise<CheckAndMutateResult> {
     const bytes = toRow(row);
     const mutations = isList(action) ? action : [action];
     checkMutations(mutations);
@@ -311,7 +312,7 @@ export class EmbeddedTable implements Table {
     const operation = this.#rowOperation(
       bytes,
       (context) => prepareCheckAndMutate(context, condition, mutations),
-      { durability: strongest(mutations), nonce },
+      { durability: strongest(mutations), nonce, batchMs },
     );
     const run = (): Promise<CheckAndMutateResult> => this.#server.rows.run(this.name, operation);
     if (nonce === null) return run();
@@ -320,6 +321,20 @@ export class EmbeddedTable implements Table {
       tso,
       result: await this.#answerAgain(bytes, mutations, tso),
     }));
+  }
+
+  async checkAndMutateAll(checks: readonly CheckAndMutate[]): Promise<CheckAndMutateOutcome[]> {
+    this.#server.checkOpen();
+    requireArray(checks, 'checks');
+    for (const check of checks) {
+      checkOperation(check);
+      if ('checkAndMutate' in check) continue;
+      throw new IllegalArgumentException('checkAndMutateAll takes checkAndMutate operations');
+    }
+    const outcomes = await this.batch(checks);
+    return outcomes.map((outcome) =>
+      outcome.ok ? { ...outcome, processed: outcome.processed === true } : outcome,
+    );
   }
 
   async mutateRows(mutations: readonly Mutation[]): Promise<bigint> {
@@ -421,7 +436,11 @@ export class EmbeddedTable implements Table {
   async #operation(
     operation: Operation,
     batchMs: number,
-  ): Promise<{ tso: bigint | null; result: Result | null }> {
+  ): Promise<{ tso: bigint | null; result: Result | null; processed?: boolean }> {
+    if ('checkAndMutate' in operation) {
+      const { checkAndMutate, condition, action } = operation;
+      return this.#checkAndMutate(checkAndMutate, condition, action, batchMs);
+    }
     if ('get' in operation) {
       return { tso: null, result: await this.get(operation.get, operation.options) };
     }
@@ -471,22 +490,6 @@ export class EmbeddedTable implements Table {
     this.#server.checkOpen();
     return this.#server.reads.count(this.name, options);
   }
-}
-
-function* prepareCheckAndMutate(
-  context: RowContext,
-  condition: Condition,
-  mutations: readonly Mutation[],
-): Steps<Prepared<CheckAndMutateResult>> {
-  if (!(yield* checkCondition(context, condition))) {
-    const answer = { processed: false, tso: null, result: null };
-    return { writes: false, distinct: true, answer: () => answer };
-  }
-  const prepared = yield* prepareRow(context, mutations);
-  return {
-    ...prepared,
-    answer: (high, low) => ({ processed: true, ...prepared.answer(high, low) }),
-  };
 }
 
 function wishedDurability(word: Durability | undefined): number {

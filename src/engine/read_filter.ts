@@ -6,6 +6,7 @@ import { STORE_LIMIT_NONE } from '../model/index.ts';
 import type { ReadSpec, Result, ScanSpec } from '../model/index.ts';
 import { CellBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
+import type { Steps } from './row_writer.ts';
 
 /** A get's one result, whole; a search that finds nothing gives way to others in between. */
 const ONE_ROW = { resultsMax: 1, bytesMax: Infinity, examinedMax: 20_000 };
@@ -65,6 +66,25 @@ export function readOneRowSync(scanner: RegionScanner): Result | null | 'absent'
       if (batch.size > 0) return batch.result(0);
       if (state === END) return null;
       if (state === WAIT) return 'absent';
+    }
+  } finally {
+    scanner.close();
+  }
+}
+
+/** As `readOneRow`, for an operation in steps. */
+export function* rowInSteps(
+  scanner: RegionScanner,
+  sleep: (ms: number) => Promise<void>,
+): Steps<Result | null> {
+  const batch = new CellBatch();
+  try {
+    for (;;) {
+      const state = scanner.next(batch, ONE_ROW);
+      if (batch.size > 0) return batch.result(0);
+      if (state === END) return null;
+      if (state === WAIT) yield scanner.load();
+      else yield sleep(0);
     }
   } finally {
     scanner.close();

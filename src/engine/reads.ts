@@ -34,7 +34,7 @@ import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { PastTables, ReadableRegion, ReadableTable } from './past_tables.ts';
 import type { PastHold, Pins } from './pins.ts';
-import { newFilter, oneRowOf, prepareFilter, readOneRow, readOneRowSync } from './read_filter.ts';
+import { newFilter, oneRowOf, prepareFilter, readOneRow, readOneRowSync, rowInSteps } from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import { RegionWalk } from './region_walk.ts';
@@ -264,6 +264,18 @@ export class Reads {
     if (this.#newestReaders.get(store) !== cached) reader.close();
     if (state === WAIT) return WAIT;
     return state === END ? null : reader.cell;
+  }
+
+  /** What a read of the newest applied state gives of a row, synced or not: for conditions. */
+  *appliedRow(
+    table: ReadableTable,
+    region: Region,
+    row: Uint8Array,
+    spec: ReadSpec,
+  ): Steps<Result | null> {
+    const moment = { high: NEWEST, low: NEWEST, nowMs: this.clock.followedMs() };
+    const scanner = this.#openRow(table, region, spec, row, moment);
+    return scanner === null ? null : yield* rowInSteps(scanner, this.#sleep);
   }
 
   /** The store's reader, or one for this read alone while that is in the middle of another. */

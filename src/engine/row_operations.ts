@@ -18,8 +18,10 @@ import {
   DoNotRetryIOException,
   IllegalArgumentException,
   PACKED_CELL_HEADER,
+  PlainIOException,
   Result,
   checkOptionNames,
+  normalizeRead,
   requireArray,
   requireObject,
   shown,
@@ -29,8 +31,11 @@ import {
 } from '../model/index.ts';
 import type {
   Bytes,
+  CheckAndMutateResult,
+  ColumnCondition,
   CompareOperator,
   Condition,
+  FilterCondition,
   IncrementOptions,
   Mutation,
   MutationResult,
@@ -48,6 +53,7 @@ import {
   toCellTimestamp,
   toTtlMs,
 } from './encode.ts';
+import { highOf, lowOf } from './read_point.ts';
 import type { NewestCell, Reads } from './reads.ts';
 import type { Prepared, Steps } from './row_writer.ts';
 import type { TableState } from './table_state.ts';
@@ -62,7 +68,7 @@ const OPERATION_OPTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Where a new cell lies in the commit's buffer. */
-interface NewCell {
+export interface NewCell {
   readonly familyIndex: number;
   readonly at: number;
   readonly length: number;
@@ -90,6 +96,7 @@ const OPERATION_MEMBERS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['append', new Set(['append', 'values', 'options'])],
   ['get', new Set(['get', 'options'])],
   ['mutateRow', new Set(['mutateRow', 'mutations'])],
+  ['checkAndMutate', new Set(['checkAndMutate', 'condition', 'action'])],
 ]);
 
 /** Refuses what is no operation of a batch, and members that nobody reads. Throws IllegalArgumentException. */
@@ -112,7 +119,7 @@ export function checkMutations(mutations: readonly Mutation[]): void {
   for (const mutation of mutations) {
     requireObject(mutation, 'A mutation');
     checkOperation(mutation);
-    if ('get' in mutation || 'mutateRow' in mutation) {
+    if ('get' in mutation || 'mutateRow' in mutation || 'checkAndMutate' in mutation) {
       throw new IllegalArgumentException('A mutation needs one of put, delete, increment, append');
     }
   }
@@ -138,8 +145,10 @@ export function readsRow(mutation: Mutation): boolean {
 /** Adds the cells of one mutation. True when its keys are distinct. */
 export function* prepareMutation(context: RowContext, mutation: Mutation): Steps<boolean> {
   const { buffer, encoder, table, row } = context;
-  encoder.floor(context.floorHigh, context.floorLow);
+  // Only puts are kept from standing behind what the condition saw (HBase: HRegion#checkAndMutateInternal).
+  encoder.floor(0, 0);
   if ('put' in mutation) {
+    encoder.floor(context.floorHigh, context.floorLow);
     const before = buffer.count;
     const distinct = encodePut(encoder, buffer, table, row, mutation.values, mutation.options);
     return distinct && before === 0;
@@ -246,9 +255,9 @@ function* prepareColumns<V>(
  * The new cell is newer than the one it was made from, also when that lies ahead of the clock (HBase: HRegion#reckonDelta,
  * `Math.max(currentCell.getTimestamp() + 1, now)`, seen with 2.6.3).
  */
-function setFloor(context: RowContext, old: NewestCell | null): void {
+export function setFloor(context: RowContext, old: NewestCell | null): void {
   if (old === null) {
-    context.encoder.floor(context.floorHigh, context.floorLow);
+    context.encoder.floor(0, 0);
     return;
   }
   const carries = old.tsLow === 0xffffffff;
@@ -296,7 +305,7 @@ export function* prepareRow(
  * The new cells of increments and appends, as HBase answers them: those of one mutation in key order, the mutations in the
  * order given. They are read where they were encoded: also a cell that a later mutation of the commit has replaced.
  */
-function resultOf(context: RowContext, high: number, low: number): Result | null {
+export function resultOf(context: RowContext, high: number, low: number): Result | null {
   const { buffer, returned } = context;
   if (returned.length === 0) return null;
   let size = 0;
@@ -314,7 +323,7 @@ function resultOf(context: RowContext, high: number, low: number): Result | null
 }
 
 /** By column: the cells are of one row and not stamped yet, so their timestamps say nothing. */
-function compareNewCells(buf: Uint8Array, a: NewCell, b: NewCell): number {
+export function compareNewCells(buf: Uint8Array, a: NewCell, b: NewCell): number {
   const byFamily = a.familyIndex - b.familyIndex;
   // Cells of one row. Without the timestamp, which may be LATEST still: 'a' comes before 'ab' whatever follows.
   const aLength = u32(buf, a.at) - 9;
@@ -331,15 +340,26 @@ const OPERATORS: ReadonlySet<string> = new Set([
   'GREATER',
   'NO_OP',
 ]);
-const CONDITION_MEMBERS: ReadonlySet<string> = new Set([
+const COLUMN_CONDITION_MEMBERS: ReadonlySet<string> = new Set([
   'column',
   'operator',
   'value',
   'timeRange',
 ]);
+const FILTER_CONDITION_MEMBERS: ReadonlySet<string> = new Set(['filter', 'timeRange']);
 
-/** Evaluates a condition on the row, and keeps the timestamp it saw as the floor of what is written then. */
+/** Refuses what is no condition. Throws IllegalArgumentException. */
+export function checkConditionMembers(condition: Condition): void {
+  requireObject(condition, 'A condition');
+  const isFilter = 'filter' in condition;
+  const members = isFilter ? FILTER_CONDITION_MEMBERS : COLUMN_CONDITION_MEMBERS;
+  checkOptionNames(condition, members, 'a condition');
+}
+
+/** Evaluates a condition on the row, and keeps the timestamp it saw as the floor of what is put then. */
 export function* checkCondition(context: RowContext, condition: Condition): Steps<boolean> {
+  checkConditionMembers(condition);
+  if ('filter' in condition) return yield* checkFilter(context, condition);
   const { operator, wanted } = comparisonOf(condition);
   const column = context.table.column(condition.column);
   const range = toTimeRange(condition.timeRange, 'timeRange');
@@ -351,17 +371,48 @@ export function* checkCondition(context: RowContext, condition: Condition): Step
   return holds(operator, wanted, cell === null ? null : cell.value);
 }
 
+/** Whether the filter passes anything of the row. */
+function* checkFilter(context: RowContext, condition: FilterCondition): Steps<boolean> {
+  const { table, region, row, reads } = context;
+  const result = yield* reads.appliedRow(table, region, row, normalizeRead(condition));
+  if (result === null) return false;
+  const { ts } = result.cells[0]!;
+  context.floorHigh = highOf(ts);
+  context.floorLow = lowOf(ts);
+  return true;
+}
+
+/** A conditional change of one row as one commit. */
+export function* prepareCheckAndMutate(
+  context: RowContext,
+  condition: Condition,
+  mutations: readonly Mutation[],
+): Steps<Prepared<CheckAndMutateResult>> {
+  if (!(yield* checkCondition(context, condition))) {
+    const answer = { processed: false, tso: null, result: null };
+    return { writes: false, distinct: true, answer: () => answer };
+  }
+  const prepared = yield* prepareRow(context, mutations);
+  return {
+    ...prepared,
+    answer: (high, low) => ({ processed: true, ...prepared.answer(high, low) }),
+  };
+}
+
 /** Whether the condition holds for the newest cell's value, null for none. Throws IllegalArgumentException. */
-export function conditionHolds(condition: Condition, stored: Uint8Array | null): boolean {
+export function conditionHolds(condition: ColumnCondition, stored: Uint8Array | null): boolean {
+  checkConditionMembers(condition);
   const { operator, wanted } = comparisonOf(condition);
   return holds(operator, wanted, stored);
 }
 
-function comparisonOf(condition: Condition): { operator: CompareOperator; wanted: Uint8Array } {
-  checkOptionNames(condition, CONDITION_MEMBERS, 'a condition');
+function comparisonOf(condition: ColumnCondition): {
+  operator: CompareOperator;
+  wanted: Uint8Array;
+} {
   const operator = condition.operator ?? 'EQUAL';
   if (!OPERATORS.has(operator)) {
-    throw new IllegalArgumentException(`operator '${String(operator)}' is unknown`);
+    throw new IllegalArgumentException(`operator ${shown(operator)} is unknown`);
   }
   const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);
   return { operator, wanted };
@@ -389,6 +440,6 @@ function holds(operator: CompareOperator, wanted: Uint8Array, stored: Uint8Array
     case 'GREATER':
       return order > 0;
     case 'NO_OP':
-      throw new DoNotRetryIOException('Unknown Compare op NO_OP');
+      throw new PlainIOException('Unknown Compare op NO_OP');
   }
 }

@@ -21,7 +21,7 @@ import {
 } from '../model/index.ts';
 import type {
   Bytes,
-  Condition,
+  ColumnCondition,
   DeleteSpec,
   Durability,
   GroupTransaction,
@@ -197,7 +197,7 @@ class Attempt implements GroupTransaction {
     return (await this.get(row, options)) !== null;
   }
 
-  async check(row: Bytes, condition: Condition): Promise<boolean> {
+  async check(row: Bytes, condition: ColumnCondition): Promise<boolean> {
     const { column, timeRange } = condition;
     const options = { columns: [column], ...(timeRange === undefined ? {} : { timeRange }) };
     const result = await this.get(row, options);

@@ -5,6 +5,8 @@
 import type {
   AsOf,
   Bytes,
+  CheckAndMutate,
+  ColumnCondition,
   Condition,
   DeleteSpec,
   Durability,
@@ -99,6 +101,11 @@ export interface Table {
     condition: Condition,
     action: Mutation | readonly Mutation[],
   ): Promise<CheckAndMutateResult>;
+  /**
+   * Conditional changes that succeed or fail one by one, in order for each row; each sees what those before it wrote. Never
+   * throws for a single one's fault.
+   */
+  checkAndMutateAll(checks: readonly CheckAndMutate[]): Promise<CheckAndMutateOutcome[]>;
 }
 
 /** A prefix or row, or the encoded or full name of a region. */
@@ -128,7 +135,7 @@ export interface GroupTransaction {
   /** The rows of the region within these bounds, all at once. */
   scan(options?: ScanOptions): Promise<Result[]>;
   /** Whether the condition holds; it still will at the commit. */
-  check(row: Bytes, condition: Condition): Promise<boolean>;
+  check(row: Bytes, condition: ColumnCondition): Promise<boolean>;
   put(row: Bytes, values: Values, options?: MutationOptions): void;
   delete(row: Bytes, spec?: DeleteSpec): void;
   /** Adds to 8-byte counters and answers the sums. */
@@ -160,8 +167,18 @@ export interface CheckAndMutateResult {
   readonly result: Result | null;
 }
 
+export type CheckAndMutateOutcome =
+  | ({ readonly ok: true } & CheckAndMutateResult)
+  | { readonly ok: false; readonly error: Error };
+
 export type OperationOutcome =
-  | { readonly ok: true; readonly tso: bigint | null; readonly result: Result | null }
+  | {
+      readonly ok: true;
+      readonly tso: bigint | null;
+      readonly result: Result | null;
+      /** Of a conditional operation: whether the condition held. */
+      readonly processed?: boolean;
+    }
   | { readonly ok: false; readonly error: Error };
 
 export interface Admin {

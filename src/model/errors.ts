@@ -10,6 +10,12 @@ export class DoNotRetryIOException extends StoreException {
   readonly retryable: boolean = false;
 }
 
+/** What HBase answers with a java.io.IOException of no kind of its own: its clients try again, in vain. */
+export class PlainIOException extends StoreException {
+  readonly code: string = 'IOException';
+  readonly retryable: boolean = true;
+}
+
 /** An argument breaks a rule of the API. */
 export class IllegalArgumentException extends StoreException {
   readonly code: string = 'IllegalArgumentException';

@@ -124,9 +124,10 @@ export type Mutation =
       readonly options?: IncrementOptions;
     };
 
-/** An operation of a batch: a mutation, a get, or an atomic row mutation. */
+/** An operation of a batch: a mutation, a get, an atomic row mutation, or a conditional one. */
 export type Operation =
   | Mutation
+  | CheckAndMutate
   | { readonly get: Bytes; readonly options?: ReadOptions }
   | { readonly mutateRow: Bytes; readonly mutations: readonly Mutation[] };
 
@@ -137,11 +138,29 @@ export interface IncrementOptions extends MutationOptions {
   readonly timeRange?: TimeRange;
 }
 
+/** What `checkAndMutate` asks of the row before it writes. */
+export type Condition = ColumnCondition | FilterCondition;
+
 /** The newest visible cell of `column` is compared as HBase does: "value OP stored". A null value asks for absent or empty. */
-export interface Condition {
+export interface ColumnCondition {
   readonly column: Column;
   /** Default EQUAL. */
   readonly operator?: CompareOperator;
   readonly value: Value | null;
+  /** Only cells within it are looked at. */
   readonly timeRange?: TimeRange;
+}
+
+/** Whether the filter passes any cell of the row: the newest version of each column is shown to it. */
+export interface FilterCondition {
+  readonly filter: FilterInput;
+  readonly timeRange?: TimeRange;
+}
+
+/** One conditional change of a row, for `checkAndMutateAll` and batches. */
+export interface CheckAndMutate {
+  readonly checkAndMutate: Bytes;
+  readonly condition: Condition;
+  /** Several are applied all or none. */
+  readonly action: Mutation | readonly Mutation[];
 }
