@@ -14,6 +14,8 @@ export class ServerPlace {
   advertised: HostPort | null;
   /** Where the native RPC listens; 0 as long as it does not. */
   rpcPort = 0;
+  /** Where HTTP listens; 0: nowhere. */
+  httpPort = 0;
 
   constructor(parts: {
     readonly startCode: number;
@@ -31,8 +33,9 @@ export class ServerPlace {
   }
 }
 
-/** An IPv4 address in IPv6 clothes as itself. */
+/** An IPv4 address in IPv6 clothes as itself. HBase's `host:port` has no place for colons in a host: `::1` is localhost. */
 function plainAddress(address: string): string {
+  if (address === '::1' || address === '') return 'localhost';
   return address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
 }
 

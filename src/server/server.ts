@@ -17,8 +17,8 @@ import type { HostPort } from './place.ts';
 import { RpcDoor } from './rpc/door.ts';
 import { RPC_LIMITS } from './rpc/limits.ts';
 import type { RpcLimits } from './rpc/limits.ts';
-import type { ServerParts } from './rpc/service.ts';
-import { SERVICES, SYSTEM_REGIONS, ZOOKEEPER } from './services.ts';
+import { serve } from './services.ts';
+import type { Served } from './services.ts';
 
 /** HBase's region server port. */
 export const RPC_PORT = 16020;
@@ -99,6 +99,7 @@ class Server implements RunningServer {
   readonly #listeners: Listener[] = [];
   readonly #doors: Door[] = [];
   #sharing: PortSharing | null = null;
+  #served: Served | null = null;
   #isAnnounced = false;
   #closing: Promise<void> | null = null;
 
@@ -127,17 +128,18 @@ class Server implements RunningServer {
 
   async #startShared(port: number): Promise<void> {
     const host = this.#options.host ?? HTTP_HOST;
-    const parts = this.#serverParts();
-    const rpc = this.#rpcDoor(parts);
-    const zookeeper = this.#zookeeperDoor(parts);
+    const served = await this.#serve();
+    const rpc = this.#rpcDoor(served);
+    const { zookeeper } = served;
     const http = await this.#httpDoor(host, null);
     const sharing = new PortSharing({ rpc, zookeeper, http }, this.#env);
     this.#sharing = sharing;
     const listener = await this.#listen({ host, port, accept: (socket) => sharing.accept(socket) });
     this.#place.rpcPort = listener.port;
+    this.#place.httpPort = listener.port;
     this.addresses = {
       rpc: listener.address,
-      zookeeper: zookeeper === null ? null : listener.address,
+      zookeeper: listener.address,
       http: `http://${listener.address}`,
     };
   }
@@ -152,17 +154,18 @@ class Server implements RunningServer {
     if (http !== undefined) {
       const { host = this.#options.host ?? HTTP_HOST, port = HTTP_PORT } = http;
       addresses.http = (await this.#httpDoor(host, port)).address;
+      this.#place.httpPort = Number(new URL(addresses.http).port);
     }
     if (rpc !== undefined || zookeeper !== undefined) {
-      const parts = this.#serverParts();
+      const served = await this.#serve();
       if (rpc !== undefined) {
-        const listener = await this.#listenFor(this.#rpcDoor(parts), rpc, RPC_PORT);
+        const listener = await this.#listenFor(this.#rpcDoor(served), rpc, RPC_PORT);
         this.#place.rpcPort = listener.port;
         addresses.rpc = listener.address;
       }
-      const door = zookeeper === undefined ? null : this.#zookeeperDoor(parts);
-      if (door !== null && zookeeper !== undefined) {
-        addresses.zookeeper = (await this.#listenFor(door, zookeeper, ZOOKEEPER_PORT)).address;
+      if (zookeeper !== undefined) {
+        const listener = await this.#listenFor(served.zookeeper, zookeeper, ZOOKEEPER_PORT);
+        addresses.zookeeper = listener.address;
       }
     }
     this.addresses = addresses;
@@ -179,38 +182,34 @@ class Server implements RunningServer {
     return listener;
   }
 
-  #serverParts(): ServerParts {
+  async #serve(): Promise<Served> {
     const { connection } = this;
     if (!(connection instanceof StoreConnection)) {
       throw new IllegalArgumentException(
         'rpc and zookeeper serve a store that was opened in this process',
       );
     }
-    const parts = {
+    const served = await serve({
       connection,
       engine: connection.server,
       env: this.#env,
       place: this.#place,
       logger: this.#options.logger ?? connection.server.logger,
-    };
-    return { ...parts, systemRegions: SYSTEM_REGIONS.flatMap((make) => make(parts)) };
+    });
+    this.#served = served;
+    this.#doors.push(served.zookeeper);
+    return served;
   }
 
-  #rpcDoor(parts: ServerParts): RpcDoor {
+  #rpcDoor({ services }: Served): RpcDoor {
+    const { connection } = this;
     const door = new RpcDoor({
-      services: SERVICES.map((make) => make(parts)),
+      services,
       env: this.#env,
       limits: { ...RPC_LIMITS, ...this.#options.rpc?.limits },
       clusterId: this.#place.clusterId,
-      logger: parts.logger,
+      logger: this.#options.logger ?? (connection as StoreConnection).server.logger,
     });
-    this.#doors.push(door);
-    return door;
-  }
-
-  #zookeeperDoor(parts: ServerParts): Door | null {
-    if (ZOOKEEPER === null) return null;
-    const door = ZOOKEEPER(parts);
     this.#doors.push(door);
     return door;
   }
@@ -249,6 +248,7 @@ class Server implements RunningServer {
       await Promise.all(this.#listeners.map((listener) => listener.close()));
       this.#sharing?.close();
       await Promise.all(this.#doors.map((door) => door.close()));
+      await this.#served?.close();
       if (this.#options.connection === undefined) await this.connection.close();
     }
   }

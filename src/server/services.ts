@@ -1,16 +1,35 @@
-/** What a server serves: the services of the native RPC, the regions that are made up, and the ZooKeeper door. */
+/** What a server serves: the services of the native RPC and the ZooKeeper door, over one cluster. */
+import { adminService } from './admin/index.ts';
 import type { Door } from './door.ts';
-import type { RpcServiceFactory, ServerParts, SystemRegion } from './rpc/service.ts';
+import { masterService } from './master/index.ts';
+import { Cluster } from './meta/index.ts';
+import { bootstrapNodeService, registryService } from './registry/index.ts';
+import type { RpcService, RpcServiceFactory, ServerParts } from './rpc/service.ts';
+import { ZooKeeperDoor } from './zookeeper/index.ts';
 
-/** In no particular order. */
-export const SERVICES: readonly RpcServiceFactory[] = [];
+/** Services made of the parts alone, in no particular order. */
+const SERVICES: readonly RpcServiceFactory[] = [];
 
-/** What the regions that are made up are made of. */
-export type SystemRegionsFactory = (
-  parts: Omit<ServerParts, 'systemRegions'>,
-) => readonly SystemRegion[];
+export interface Served {
+  readonly services: readonly RpcService[];
+  readonly zookeeper: Door;
+  /** To be called when the doors are closed. */
+  close(): Promise<void>;
+}
 
-export const SYSTEM_REGIONS: readonly SystemRegionsFactory[] = [];
-
-/** Makes the ZooKeeper door; null: there is none. */
-export const ZOOKEEPER: ((parts: ServerParts) => Door) | null = null;
+/** Makes them all. The caller closes what it gets. */
+export async function serve(bare: Omit<ServerParts, 'systemRegions'>): Promise<Served> {
+  const cluster = await Cluster.start(bare.engine, bare.place);
+  const parts: ServerParts = { ...bare, systemRegions: cluster.systemRegions };
+  return {
+    services: [
+      ...SERVICES.map((make) => make(parts)),
+      registryService(cluster),
+      bootstrapNodeService(cluster),
+      masterService(cluster),
+      adminService(cluster),
+    ],
+    zookeeper: new ZooKeeperDoor(cluster, bare.env),
+    close: () => cluster.close(),
+  };
+}

@@ -8,3 +8,8 @@ export type { CellCodec } from './cell_codec.ts';
 export { readCell, writeCell } from './cell_message.ts';
 export { compressorOf } from './compressor.ts';
 export type { Compressor } from './compressor.ts';
+export { compareOperatorOf, readComparator } from './comparator_message.ts';
+export { readFilter } from './filter_message.ts';
+export { latin1, readGet, readScan, readTimeRange } from './read_message.ts';
+export type { GetMessage, ScanMessage } from './read_message.ts';
+export * from './zookeeper.ts';

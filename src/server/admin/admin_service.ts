@@ -118,7 +118,7 @@ function serverHandlers(cluster: Cluster): Handlers {
     GetServerInfo: (_request, { peer }) => {
       const info = new MessageWriter()
         .bytes(1, encodeServerName(cluster.serverName(peer)))
-        .int(2, cluster.httpPort);
+        .int(2, cluster.place.httpPort);
       return new MessageWriter().bytes(1, info.finish()).finish();
     },
     GetRegionLoad: (request) => {

@@ -43,7 +43,7 @@ export function clusterStatus(master: Master, request: Fields, { peer }: RpcCall
   }
   if (wants('master')) status.bytes(7, server);
   if (wants('balancerOn')) status.bool(9, cluster.switches.isOn('balancer'));
-  if (wants('masterInfoPort')) status.int(10, cluster.httpPort);
+  if (wants('masterInfoPort')) status.int(10, cluster.place.httpPort);
   if (wants('serversName')) status.bytes(11, server);
   if (wants('tableToRegionsCount')) status.allBytes(12, tableCounts(master));
   return new MessageWriter().bytes(1, status.finish()).finish();

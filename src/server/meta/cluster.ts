@@ -12,19 +12,17 @@ export const HBASE_VERSION = '2.6.3';
 export class Cluster {
   readonly engine: RegionServer;
   readonly place: ServerPlace;
-  /** A UUID, made from the store's id: the same as long as the store lives. */
-  readonly clusterId: string;
   readonly system: SystemTables;
   readonly switches: Switches = new Switches();
-  /** Where the HTTP door listens; 0: there is none. */
-  httpPort = 0;
 
   private constructor(engine: RegionServer, place: ServerPlace, system: SystemTables) {
     this.engine = engine;
     this.place = place;
     this.system = system;
-    const id = engine.manifest.store.storeId;
-    this.clusterId = id.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  }
+
+  get clusterId(): string {
+    return this.place.clusterId;
   }
 
   /** Engine and place stay the caller's; the cluster must be closed before the engine. */

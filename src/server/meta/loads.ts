@@ -62,6 +62,6 @@ export function serverLoad(cluster: Cluster): Uint8Array {
     .allBytes(5, regionLoads(cluster, null))
     .int(7, cluster.place.startCode)
     .int(8, cluster.engine.env.clock.nowMs())
-    .int(9, cluster.httpPort)
+    .int(9, cluster.place.httpPort)
     .finish();
 }

@@ -1,0 +1,1 @@
+export { ZooKeeperDoor } from './zookeeper_door.ts';
