@@ -1,15 +1,25 @@
 export { open, EmbeddedConnection } from './embedded_connection.ts';
 export type { OpenOptions } from './options.ts';
 export type { Logger } from './logger.ts';
+export { ByteRows } from './byte_rows.ts';
+export type { ByteCondition, ColumnComparison, RowAnswer } from './byte_rows.ts';
+export {
+  MUTATE_APPEND,
+  MUTATE_DELETE,
+  MUTATE_INCREMENT,
+  MUTATE_PUT,
+} from './byte_mutation.ts';
+export type { ByteMutation, MutateType } from './byte_mutation.ts';
+export { oneRowOf } from './read_filter.ts';
+export type { PastHold } from './pins.ts';
+export type { ReadMoment } from './reads.ts';
+export type { TableState } from './table_state.ts';
 export { openServer } from './region_server.ts';
 export type { RecoverySummary, RegionServer } from './region_server.ts';
-export type { TableState } from './table_state.ts';
-export type { ReadMoment } from './reads.ts';
 export { CellEncoder, encodeDelete, encodePut, needsNewest, CELL_SIZE_MAX } from './encode.ts';
 export { EmbeddedTable } from './embedded_table.ts';
 export type { CommitPart } from './commit_queue.ts';
 export { isLess, joinHalves, highOf, lowOf } from './read_point.ts';
 export { isIntended } from './row_writer.ts';
 export { RowIntents } from './row_intents.ts';
-export type { PastHold } from './pins.ts';
 export { middleRow } from './split_point.ts';

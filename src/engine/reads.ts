@@ -177,7 +177,19 @@ export class Reads {
     const spec = options === undefined ? READ_DEFAULT : normalizeRead(options);
     if (spec.asOf !== null) await this.#reach(spec.asOf, options?.asOf);
     const table = this.table(tableName, spec);
-    const region = table.regionOf(row);
+    return this.getIn(table, table.regionOf(row), row, spec);
+  }
+
+  /**
+   * As `get`, in a region that the caller has found, by a spec whose `asOf` has been reached: at once if the row is in
+   * memory. Throws NoSuchColumnFamilyException.
+   */
+  getIn(
+    table: ReadableTable,
+    region: ReadableRegion,
+    row: Uint8Array,
+    spec: ReadSpec,
+  ): Result | null | Promise<Result | null> {
     checkFamilies(table, spec);
     region.readRequests++;
     const moment = this.#momentReached(spec);
@@ -188,15 +200,29 @@ export class Reads {
     }
     const cached = this.#readerOf(region, spec, high, low);
     const { reader } = cached;
+    if (reader.read(row, spec, high, low, nowMs) !== WAIT) {
+      this.#done(region, cached);
+      return reader.result;
+    }
+    // From here on the reader is in the middle of this row: others make their own.
+    cached.isBusy = true;
+    return this.#getSlowly(region, cached, row, spec, moment);
+  }
+
+  async #getSlowly(
+    region: ReadableRegion,
+    cached: CachedReader,
+    row: Uint8Array,
+    spec: ReadSpec,
+    { high, low, nowMs }: ReadMoment,
+  ): Promise<Result | null> {
+    const { reader } = cached;
     try {
-      while (reader.read(row, spec, high, low, nowMs) === WAIT) {
-        // From here on the reader is in the middle of this row: others make their own.
-        cached.isBusy = true;
-        await reader.load();
-      }
+      do await reader.load();
+      while (reader.read(row, spec, high, low, nowMs) === WAIT);
       return reader.result;
     } finally {
-      if (cached.isBusy) reader.abandon();
+      reader.abandon();
       cached.isBusy = false;
       this.#done(region, cached);
     }

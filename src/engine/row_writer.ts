@@ -171,6 +171,54 @@ export class RowWriter {
     }
   }
 
+  /**
+   * A read-modify-write of several rows of one region as one commit, under the locks of all of them, taken in key order.
+   * `prepare` throws for rows outside the region. `operation.row` is any of them.
+   */
+  async runRows<T>(
+    tableName: string,
+    rows: readonly Uint8Array[],
+    operation: RowOperation<T>,
+  ): Promise<T> {
+    const distinct = distinctRows(rows);
+    for (;;) {
+      const table = this.#catalog.writable(tableName);
+      if (table.gate !== null) {
+        await table.gate;
+        continue;
+      }
+      for (const row of distinct) if (isIntended(table, row)) await table.intents!.free(row);
+      const { version } = table;
+      const region = table.regionOf(operation.row);
+      const mutation = this.take();
+      let held = 0;
+      let answer: Promise<T> | null = null;
+      try {
+        for (const row of distinct) {
+          if (!region.locks.tryAcquire(row)) await region.locks.acquire(row);
+          held++;
+        }
+        if (isCurrent(table, version, region)) {
+          const prepared = await drive(operation.prepare(table, region, mutation));
+          for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
+            await wait;
+            wait = this.#obstacle(table, region, mutation, prepared);
+          }
+          const isFree = !prepared.writes || !distinct.some((row) => isIntended(table, row));
+          if (isFree && isCurrent(table, version, region)) {
+            answer = this.#finish(table, region, mutation, operation, prepared);
+          }
+        }
+      } catch (error) {
+        answer = this.#failedOnData(error);
+      } finally {
+        for (let i = 0; i < held; i++) region.locks.release(distinct[i]!);
+        this.release(mutation);
+      }
+      if (answer !== null) return answer;
+    }
+  }
+
   /** A read-modify-write. */
   run<T>(tableName: string, operation: RowOperation<T>): Promise<T> {
     const table = this.#catalog.writable(tableName);

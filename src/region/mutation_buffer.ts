@@ -98,9 +98,19 @@ export class MutationBuffer {
     return valueAt;
   }
 
-  /** Adds a KeyValue that is complete, e.g. from the wire. Its lengths have been checked (`keyValueFault`). */
-  addKeyValue(familyIndex: number, source: Uint8Array, sourceAt: number, length: number): void {
-    const at = this.#begin(familyIndex, length, 0, 0);
+  /**
+   * Adds a KeyValue that is complete, e.g. from the wire. Its lengths have been checked (`keyValueFault`). The floor counts only
+   * for LATEST.
+   */
+  addKeyValue(
+    familyIndex: number,
+    source: Uint8Array,
+    sourceAt: number,
+    length: number,
+    floorHigh = 0,
+    floorLow = 0,
+  ): void {
+    const at = this.#begin(familyIndex, length, floorHigh, floorLow);
     this.buf.set(source.subarray(sourceAt, sourceAt + length), at);
     const stampAt = timestampAt(this.buf, at);
     if (u32(this.buf, stampAt) !== LATEST_HIGH || u32(this.buf, stampAt + 4) !== LATEST_LOW) return;

@@ -173,6 +173,11 @@ export class ProtoReader {
     return this.low;
   }
 
+  /** As `uint64`, of a varint that is no field: one of a packed list. */
+  uint64Bare(): void {
+    this.#varint();
+  }
+
   #varint(): void {
     const { buf, end } = this;
     let at = this.at;
