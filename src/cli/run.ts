@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander';
 import { IllegalArgumentException } from '../model/index.ts';
 import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
 import { addDataCommands } from './data_commands.ts';
+import { addExportCommands } from './export_command.ts';
 import { addFilesCommands } from './files_commands.ts';
 import { addLoadCommand } from './load_command.ts';
 import { addNamespaceCommands } from './namespace_commands.ts';
@@ -14,6 +15,7 @@ import { addShellCommand } from './shell_command.ts';
 import { addSnapshotCommands } from './snapshot_commands.ts';
 import { addStatsCommand } from './stats_command.ts';
 import { addTableCommands } from './table_commands.ts';
+import { addVerifyCommand } from './verify_command.ts';
 import { VERSION } from './version.ts';
 import { addWalCommands } from './wal_command.ts';
 
@@ -92,6 +94,8 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addNamespaceCommands(program, context);
   addDataCommands(program, context);
   addLoadCommand(program, context);
+  addExportCommands(program, context);
+  addVerifyCommand(program, context);
   addFilesCommands(program, context);
   addRegionCommands(program, context);
   addSnapshotCommands(program, context);

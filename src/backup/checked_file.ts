@@ -1,0 +1,204 @@
+/**
+ * Files whose length and CRC-32 (that of gzip and zip, so that other tools can check it) are noted while they are written,
+ * and checked when they are read.
+ */
+import { crc32 } from 'node:zlib';
+import { CorruptionException, FileNotFoundException } from '../io/index.ts';
+import type { Env, FileHandle } from '../io/index.ts';
+import type { Work } from './work.ts';
+
+export const CHUNK_SIZE: number = 1024 * 1024;
+/** Bytes between two syncs: the last one is short then, and none holds up the log's for long. */
+const SYNC_EVERY: number = 8 * CHUNK_SIZE;
+
+/** A file as a manifest lists it. */
+export interface FileEntry {
+  /** Relative to the folder of the manifest, '/' between parts. */
+  readonly path: string;
+  readonly sizeBytes: number;
+  /** 8 hex digits. */
+  readonly crc32: string;
+}
+
+export const crcText = (crc: number): string => (crc >>> 0).toString(16).padStart(8, '0');
+
+/** Writes a new file from its start to its end. */
+export class CheckedWriter {
+  readonly path: string;
+  readonly #work: Work;
+  readonly #handle: FileHandle;
+  #chunks: Uint8Array[] = [];
+  #gathered = 0;
+  #written = 0;
+  #synced = 0;
+  #crc = 0;
+
+  private constructor(work: Work, handle: FileHandle) {
+    this.path = handle.path;
+    this.#work = work;
+    this.#handle = handle;
+  }
+
+  /** The file must not exist. */
+  static async create(work: Work, path: string): Promise<CheckedWriter> {
+    return new CheckedWriter(work, await work.env.fs.open(path, 'create'));
+  }
+
+  /** Bytes so far. */
+  get sizeBytes(): number {
+    return this.#written + this.#gathered;
+  }
+
+  /** Takes the bytes, which must not change until the next `drain`. True: time to `drain`. */
+  add(bytes: Uint8Array): boolean {
+    if (bytes.length > 0) this.#chunks.push(bytes);
+    this.#gathered += bytes.length;
+    return this.#gathered >= CHUNK_SIZE;
+  }
+
+  /** Writes what was gathered. */
+  async drain(): Promise<void> {
+    const chunks = this.#chunks;
+    if (chunks.length === 0) return;
+    const data = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    this.#chunks = [];
+    this.#gathered = 0;
+    this.#crc = crc32(data, this.#crc);
+    await this.#handle.write(data, this.#written);
+    this.#written += data.length;
+    if (this.#written - this.#synced >= SYNC_EVERY) {
+      await this.#handle.sync();
+      this.#synced = this.#written;
+    }
+    await this.#work.step(data.length);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    if (this.add(bytes)) await this.drain();
+  }
+
+  /** Syncs and closes; the folder's entry is the caller's to sync. `path` is what the entry says. */
+  async finish(path: string): Promise<FileEntry> {
+    await this.drain();
+    await this.#handle.sync();
+    await this.#handle.close();
+    return { path, sizeBytes: this.#written, crc32: crcText(this.#crc) };
+  }
+
+  /** Closes and removes it. */
+  async abort(): Promise<void> {
+    await this.#handle.close();
+    await this.#work.env.fs.remove(this.path);
+  }
+}
+
+/** Reads a file in chunks, each valid until the next is asked for. Throws FileNotFoundException. */
+export async function* chunksOf(env: Env, path: string): AsyncGenerator<Uint8Array> {
+  const handle = await env.fs.open(path, 'read');
+  const buf = Buffer.allocUnsafeSlow(CHUNK_SIZE);
+  try {
+    for (let at = 0; ;) {
+      const length = await handle.read(buf, at);
+      if (length === 0) return;
+      at += length;
+      yield buf.subarray(0, length);
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The length and CRC of a file as it is now. */
+export async function readEntry(work: Work, path: string): Promise<Omit<FileEntry, 'path'>> {
+  let crc = 0;
+  let sizeBytes = 0;
+  for await (const chunk of chunksOf(work.env, path)) {
+    crc = crc32(chunk, crc);
+    sizeBytes += chunk.length;
+    await work.step(chunk.length);
+  }
+  return { sizeBytes, crc32: crcText(crc) };
+}
+
+/** What is wrong with the file that should be as the entry says; null if nothing is. Reads all of it. */
+export async function entryFault(work: Work, dir: string, entry: FileEntry): Promise<string | null> {
+  const fault = await entryLengthFault(work.env, dir, entry);
+  if (fault !== null) return fault;
+  const found = await readEntry(work, `${dir}/${entry.path}`);
+  return found.crc32 === entry.crc32
+    ? null
+    : `its CRC-32 is ${found.crc32}, not ${entry.crc32}: it was changed`;
+}
+
+/** As `entryFault`, without reading the file. */
+export async function entryLengthFault(
+  env: Env,
+  dir: string,
+  entry: FileEntry,
+): Promise<string | null> {
+  const stat = await env.fs.stat(`${dir}/${entry.path}`);
+  if (stat === null) return 'it is missing';
+  if (stat.sizeBytes === entry.sizeBytes) return null;
+  return `it has ${stat.sizeBytes} bytes, not ${entry.sizeBytes}`;
+}
+
+/**
+ * Copies a file, checking it against its entry on the way if one is given. The copy is on the disk when this settles, its
+ * folder's entry is not. Throws CorruptionException for a source that is not as the entry says; the copy is gone then.
+ */
+export async function copyChecked(
+  work: Work,
+  from: string,
+  to: string,
+  expected: Omit<FileEntry, 'path'> | null,
+): Promise<Omit<FileEntry, 'path'>> {
+  const writer = await CheckedWriter.create(work, to);
+  try {
+    for await (const chunk of chunksOf(work.env, from)) {
+      writer.add(chunk);
+      await writer.drain(); // The chunk is used again.
+    }
+    const found = await writer.finish('');
+    if (expected !== null) checkCopied(from, found, expected);
+    return { sizeBytes: found.sizeBytes, crc32: found.crc32 };
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+}
+
+function checkCopied(
+  from: string,
+  found: Omit<FileEntry, 'path'>,
+  expected: Omit<FileEntry, 'path'>,
+): void {
+  if (found.sizeBytes !== expected.sizeBytes) {
+    throw new CorruptionException(
+      `a file of ${expected.sizeBytes} bytes was expected`,
+      from,
+      Math.min(found.sizeBytes, expected.sizeBytes),
+    );
+  }
+  if (found.crc32 !== expected.crc32) {
+    throw new CorruptionException(
+      `the CRC-32 is ${found.crc32}, not ${expected.crc32}: the file was changed`,
+      from,
+      0,
+    );
+  }
+}
+
+/** Throws FileNotFoundException unless the folder is there. */
+export async function requireFolder(env: Env, dir: string): Promise<void> {
+  const stat = await env.fs.stat(dir);
+  if (stat?.isDirectory !== true) throw new FileNotFoundException(`${dir} is no folder`, dir);
+}
+
+/** Makes the folder and syncs the entries of every folder from it up to `top`. */
+export async function makeFolder(env: Env, folder: string, top: string): Promise<void> {
+  await env.fs.ensureFolder(folder);
+  for (let at = folder; at.length > top.length;) {
+    at = at.slice(0, at.lastIndexOf('/'));
+    await env.fs.syncFolder(at);
+  }
+}

@@ -1,0 +1,363 @@
+/**
+ * Hadoop's SequenceFile, version 6, with the classes that HBase's Export writes and Import reads (protocol/files.md section 2).
+ *
+ *     "SEQ" 06 · text key class · text value class · byte compressed · byte by blocks · [text codec class]
+ *     · u32 count of metadata, then as many pairs of texts · 16 bytes sync mark · records
+ *
+ *     text         vint length, UTF-8
+ *     record       u32 length of key and value · u32 length of key · key · value (alone through the codec if compressed)
+ *     sync         u32 ff ff ff ff · sync mark: before a record once SYNC_INTERVAL bytes have passed
+ *     block        u32 ff ff ff ff · sync mark · vint records · four of { vint length · bytes through the codec }:
+ *                  key lengths (vints), keys, value lengths (vints), values
+ *
+ * A key is a row: u32 length · bytes (ImmutableBytesWritable). A value is a delimited Result (result_message.ts).
+ */
+import zlib from 'node:zlib';
+import { putU32, u32 } from '../cell/index.ts';
+import { CorruptionException } from '../io/index.ts';
+import type { Env, FileHandle } from '../io/index.ts';
+
+export const KEY_CLASS = 'org.apache.hadoop.hbase.io.ImmutableBytesWritable';
+export const VALUE_CLASS = 'org.apache.hadoop.hbase.client.Result';
+const MAGIC: Uint8Array = Buffer.from('SEQ\x06', 'latin1');
+const SYNC_SIZE = 16;
+const SYNC_ESCAPE = 0xffffffff;
+/** Hadoop 3: SequenceFile.SYNC_INTERVAL. */
+const SYNC_INTERVAL: number = 5 * 1024 * (4 + SYNC_SIZE);
+/** Hadoop: io.seqfile.compress.blocksize. */
+const BLOCK_BYTES = 1_000_000;
+/** A record beyond this is damage, not data. */
+const RECORD_BYTES_MAX = 0x3fffffff;
+
+export type SequenceCompression = 'none' | 'deflate' | 'gz';
+
+const CODEC_CLASSES: Readonly<Record<Exclude<SequenceCompression, 'none'>, string>> = {
+  deflate: 'org.apache.hadoop.io.compress.DefaultCodec',
+  gz: 'org.apache.hadoop.io.compress.GzipCodec',
+};
+
+function putVint(value: number): Uint8Array {
+  if (value <= 127) return Uint8Array.of(value);
+  const bytes: number[] = [];
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 256)) bytes.unshift(rest % 256);
+  return Uint8Array.of(0x90 - bytes.length, ...bytes);
+}
+
+const textOf = (text: string): Uint8Array => {
+  const bytes = Buffer.from(text, 'utf8');
+  return Buffer.concat([putVint(bytes.length), bytes]);
+};
+
+const pack = (compression: SequenceCompression, data: Uint8Array): Uint8Array =>
+  compression === 'gz' ? zlib.gzipSync(data) : zlib.deflateSync(data);
+
+/** Takes bytes; they may change after the call. */
+export interface ByteSink {
+  /** Copies nothing: the bytes are the sink's. */
+  add(bytes: Uint8Array): boolean;
+}
+
+/** Forms the bytes of one file; what they go to is the caller's. */
+export class SequenceFileWriter {
+  readonly #out: ByteSink;
+  readonly #compression: SequenceCompression;
+  readonly #sync: Uint8Array;
+  #sinceSync = 0;
+  #keyLengths: Uint8Array[] = [];
+  #keys: Uint8Array[] = [];
+  #valueLengths: Uint8Array[] = [];
+  #values: Uint8Array[] = [];
+  #blockBytes = 0;
+
+  /** `sync` are 16 random bytes. */
+  constructor(out: ByteSink, compression: SequenceCompression, sync: Uint8Array) {
+    this.#out = out;
+    this.#compression = compression;
+    this.#sync = sync;
+    const isPacked = compression !== 'none';
+    out.add(
+      Buffer.concat([
+        MAGIC,
+        textOf(KEY_CLASS),
+        textOf(VALUE_CLASS),
+        Uint8Array.of(isPacked ? 1 : 0, isPacked ? 1 : 0),
+        ...(compression === 'none' ? [] : [textOf(CODEC_CLASSES[compression])]),
+        new Uint8Array(4),
+        sync,
+      ]),
+    );
+  }
+
+  /** Adds a record; the bytes are copied. True: the sink is full. */
+  append(row: Uint8Array, value: Uint8Array): boolean {
+    return this.#compression === 'none' ? this.#plain(row, value) : this.#toBlock(row, value);
+  }
+
+  #plain(row: Uint8Array, value: Uint8Array): boolean {
+    const syncSize = this.#sinceSync >= SYNC_INTERVAL ? 4 + SYNC_SIZE : 0;
+    const size = syncSize + 12 + row.length + value.length;
+    const buf = Buffer.allocUnsafe(size);
+    if (syncSize > 0) {
+      putU32(buf, 0, SYNC_ESCAPE);
+      buf.set(this.#sync, 4);
+      this.#sinceSync = 0;
+    }
+    putU32(buf, syncSize, 4 + row.length + value.length);
+    putU32(buf, syncSize + 4, 4 + row.length);
+    putU32(buf, syncSize + 8, row.length);
+    buf.set(row, syncSize + 12);
+    buf.set(value, syncSize + 12 + row.length);
+    this.#sinceSync += size;
+    return this.#out.add(buf);
+  }
+
+  #toBlock(row: Uint8Array, value: Uint8Array): boolean {
+    const key = Buffer.allocUnsafe(4 + row.length);
+    putU32(key, 0, row.length);
+    key.set(row, 4);
+    this.#keyLengths.push(putVint(key.length));
+    this.#keys.push(key);
+    this.#valueLengths.push(putVint(value.length));
+    this.#values.push(Uint8Array.from(value));
+    this.#blockBytes += key.length + value.length;
+    return this.#blockBytes >= BLOCK_BYTES && this.#endBlock();
+  }
+
+  #endBlock(): boolean {
+    const count = this.#keys.length;
+    if (count === 0) return false;
+    const parts = [this.#keyLengths, this.#keys, this.#valueLengths, this.#values].flatMap(
+      (pieces) => {
+        const packed = pack(this.#compression, Buffer.concat(pieces));
+        return [putVint(packed.length), packed];
+      },
+    );
+    const escape = new Uint8Array(4).fill(0xff);
+    this.#keyLengths = [];
+    this.#keys = [];
+    this.#valueLengths = [];
+    this.#values = [];
+    this.#blockBytes = 0;
+    return this.#out.add(Buffer.concat([escape, this.#sync, putVint(count), ...parts]));
+  }
+
+  /** Writes what was gathered. */
+  finish(): void {
+    this.#endBlock();
+  }
+}
+
+/** A record of a file. Valid until the next is asked for. */
+export interface SequenceRecord {
+  readonly row: Uint8Array;
+  readonly value: Uint8Array;
+  /** Offset of the record, or of its block, and its number in that. */
+  readonly offset: number;
+}
+
+/** Reads a file in pieces, from any offset. */
+class Input {
+  readonly #handle: FileHandle;
+  #buf: Uint8Array = new Uint8Array(256 * 1024);
+  #base = 0;
+  #length = 0;
+  #at = 0;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  get path(): string {
+    return this.#handle.path;
+  }
+
+  get offset(): number {
+    return this.#base + this.#at;
+  }
+
+  /** Whether all bytes were taken. */
+  async isAtEnd(): Promise<boolean> {
+    return this.#at === this.#length && !(await this.#fill(1));
+  }
+
+  async #fill(count: number): Promise<boolean> {
+    if (this.#length - this.#at >= count) return true;
+    const rest = this.#buf.subarray(this.#at, this.#length);
+    const size = Math.max(this.#buf.length, count);
+    // Bytes handed out stay as they are: a fresh buffer each time.
+    const buf = new Uint8Array(size);
+    buf.set(rest);
+    this.#base += this.#at;
+    this.#at = 0;
+    this.#length = rest.length;
+    this.#buf = buf;
+    while (this.#length < size) {
+      const got = await this.#handle.read(buf.subarray(this.#length), this.#base + this.#length);
+      if (got === 0) break;
+      this.#length += got;
+    }
+    return this.#length >= count;
+  }
+
+  async take(count: number): Promise<Uint8Array> {
+    if (count > RECORD_BYTES_MAX) throw this.fault(`a length of ${count} bytes`);
+    if (!(await this.#fill(count))) throw this.fault('the file is cut off');
+    this.#at += count;
+    return this.#buf.subarray(this.#at - count, this.#at);
+  }
+
+  async u32(): Promise<number> {
+    return u32(await this.take(4), 0);
+  }
+
+  async vint(): Promise<number> {
+    const first = (await this.take(1))[0]!;
+    if (first <= 127) return first;
+    const length = 0x90 - first;
+    if (length < 1 || length > 4) throw this.fault('a length is negative or too long');
+    return (await this.take(length)).reduce((sum, byte) => sum * 256 + byte, 0);
+  }
+
+  async text(): Promise<string> {
+    const length = await this.vint();
+    return Buffer.from(await this.take(length)).toString('utf8');
+  }
+
+  fault(what: string, cause?: unknown): CorruptionException {
+    return new CorruptionException(
+      what,
+      this.path,
+      this.offset,
+      cause === undefined ? {} : { cause },
+    );
+  }
+}
+
+interface Header {
+  readonly compression: SequenceCompression;
+  readonly byBlocks: boolean;
+  readonly sync: Uint8Array;
+}
+
+async function readHeader(input: Input): Promise<Header> {
+  const magic = await input.take(4);
+  if (!MAGIC.every((byte, i) => magic[i] === byte)) {
+    throw input.fault('this is no SequenceFile of version 6');
+  }
+  const keyClass = await input.text();
+  const valueClass = await input.text();
+  if (keyClass !== KEY_CLASS || valueClass !== VALUE_CLASS) {
+    throw input.fault(`records of ${keyClass} and ${valueClass} are not those of HBase's Export`);
+  }
+  const flags = await input.take(2);
+  let compression: SequenceCompression = 'none';
+  if (flags[0] === 1) {
+    const codec = await input.text();
+    if (codec === CODEC_CLASSES.gz) compression = 'gz';
+    else if (codec === CODEC_CLASSES.deflate) compression = 'deflate';
+    else throw input.fault(`codec ${codec} is not supported`);
+  }
+  const count = await input.u32();
+  if (count > 1000) throw input.fault(`${count} pairs of metadata`);
+  for (let i = 0; i < 2 * count; i++) await input.text();
+  const sync = Uint8Array.from(await input.take(SYNC_SIZE));
+  return { compression, byBlocks: flags[1] === 1, sync };
+}
+
+/** The records of a file in order. Throws CorruptionException for whatever is no whole SequenceFile of HBase's Export. */
+export async function* readSequenceFile(env: Env, path: string): AsyncGenerator<SequenceRecord> {
+  const handle = await env.fs.open(path, 'read');
+  try {
+    const input = new Input(handle);
+    const header = await readHeader(input);
+    while (!(await input.isAtEnd())) {
+      const offset = input.offset;
+      const length = await input.u32();
+      if (length === SYNC_ESCAPE) await checkSync(input, header);
+      if (header.byBlocks) {
+        if (length !== SYNC_ESCAPE) throw input.fault('a block without a sync mark');
+        yield* readBlock(input, header, offset);
+      } else if (length !== SYNC_ESCAPE) {
+        yield await readRecord(input, header, offset, length);
+      }
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+async function checkSync(input: Input, { sync }: Header): Promise<void> {
+  const found = await input.take(SYNC_SIZE);
+  if (!sync.every((byte, i) => found[i] === byte)) throw input.fault('the sync mark differs');
+}
+
+function unpack(input: Input, { compression }: Header, data: Uint8Array): Uint8Array {
+  if (compression === 'none') return data;
+  const options = { maxOutputLength: RECORD_BYTES_MAX };
+  try {
+    return compression === 'gz' ? zlib.gunzipSync(data, options) : zlib.inflateSync(data, options);
+  } catch (cause) {
+    throw input.fault('a record cannot be decompressed', cause);
+  }
+}
+
+async function readRecord(
+  input: Input,
+  header: Header,
+  offset: number,
+  length: number,
+): Promise<SequenceRecord> {
+  const keyLength = await input.u32();
+  if (keyLength > length) throw input.fault('a key is longer than its record');
+  const record = await input.take(length);
+  const row = rowOf(input, record.subarray(0, keyLength));
+  return { row, value: unpack(input, header, record.subarray(keyLength)), offset };
+}
+
+function rowOf(input: Input, key: Uint8Array): Uint8Array {
+  if (key.length < 4 || u32(key, 0) !== key.length - 4) throw input.fault('a key is malformed');
+  return key.subarray(4);
+}
+
+async function* readBlock(
+  input: Input,
+  header: Header,
+  offset: number,
+): AsyncGenerator<SequenceRecord> {
+  const count = await input.vint();
+  const parts: Uint8Array[] = [];
+  for (let i = 0; i < 4; i++) {
+    const length = await input.vint();
+    parts.push(unpack(input, header, await input.take(length)));
+  }
+  const keys = cut(input, parts[0]!, parts[1]!, count);
+  const values = cut(input, parts[2]!, parts[3]!, count);
+  for (let i = 0; i < count; i++) {
+    yield { row: rowOf(input, keys[i]!), value: values[i]!, offset };
+  }
+}
+
+/** Cuts bytes by a list of vint lengths. */
+function cut(input: Input, lengths: Uint8Array, bytes: Uint8Array, count: number): Uint8Array[] {
+  const parts: Uint8Array[] = [];
+  let lengthAt = 0;
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const first = lengths[lengthAt++];
+    if (first === undefined) throw input.fault('a block has fewer lengths than records');
+    let length = first;
+    if (first > 127) {
+      const size = 0x90 - first;
+      if (size < 1 || size > 4 || lengthAt + size > lengths.length) {
+        throw input.fault('a length in a block is malformed');
+      }
+      length = 0;
+      for (let j = 0; j < size; j++) length = length * 256 + lengths[lengthAt++]!;
+    }
+    if (length > bytes.length - at) throw input.fault('a record reaches past its block');
+    parts.push(bytes.subarray(at, at + length));
+    at += length;
+  }
+  if (at !== bytes.length) throw input.fault('a block is longer than its records');
+  return parts;
+}

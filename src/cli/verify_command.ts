@@ -1,0 +1,49 @@
+/** `cellar verify`: checks an export. */
+import type { Command } from 'commander';
+import { verifyExport } from '../backup/index.ts';
+import type { VerifyReport } from '../backup/index.ts';
+import { EXIT_FAILED } from './context.ts';
+import type { CliContext, GlobalOptions } from './context.ts';
+import { guarded } from './export_command.ts';
+import type { Printer } from './output.ts';
+import { workProgress } from './work_progress.ts';
+
+interface VerifyFlags extends GlobalOptions {
+  readonly quick?: boolean;
+}
+
+/** Adds the command to the program. */
+export function addVerifyCommand(program: Command, context: CliContext): void {
+  program
+    .command('verify <DIR>')
+    .description('check the files of an export against its counts and checksums')
+    .option('--quick', 'lengths and checksums only, cells are not read')
+    .action(async (dir: string, _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<VerifyFlags>();
+      const progress = workProgress(context, 'verifying');
+      const options = { quick: flags.quick === true, ...progress.options };
+      const report = await guarded(context, progress, () =>
+        verifyExport(context.io.env, dir, options),
+      );
+      if (report === null) return;
+      const printer = context.printer(flags);
+      printFaults(report, dir, printer);
+      if (report.faults.length > 0) context.exitStatus = EXIT_FAILED;
+      await printer.flush();
+    });
+}
+
+/** The findings: each fault, then the sum. */
+export function printFaults(report: VerifyReport, dir: string, printer: Printer): void {
+  const { files, bytes, cells, faults } = report;
+  if (printer.json) {
+    printer.either({ dir, files, bytes, cells, faults, ok: faults.length === 0 }, '');
+    return;
+  }
+  for (const { path, what } of faults) printer.line(`${path}: ${what}`);
+  printer.line(
+    faults.length === 0
+      ? `${dir} is whole: ${files} file(s), ${bytes} bytes, ${cells} cell(s)`
+      : `${dir} is damaged: ${faults.length} of ${files} file(s)`,
+  );
+}

@@ -1,0 +1,85 @@
+/** Progress of long work on standard error: a bar with rate and time left on a terminal, a plain line now and then elsewhere. */
+import { SingleBar } from 'cli-progress';
+import type { WorkFigures, WorkOptions } from '../backup/index.ts';
+import type { CliContext } from './context.ts';
+
+/** Between two plain lines. */
+const PLAIN_EVERY_MS = 5_000;
+const MEBIBYTE = 1024 * 1024;
+
+export interface WorkProgress {
+  /** To be handed to the work. */
+  readonly options: Required<Pick<WorkOptions, 'onProgress' | 'isStopped'>>;
+  /** Whether Ctrl-C was pressed. */
+  readonly isStopped: () => boolean;
+  /** Ends it; waits until everything was told. */
+  stop(): Promise<void>;
+}
+
+/** `verb` begins the lines: `exporting`. */
+export function workProgress(context: CliContext, verb: string): WorkProgress {
+  let isAsked = false;
+  const release = context.io.onInterrupt(() => {
+    isAsked = true;
+  });
+  const stream = context.io.progressStream;
+  const show = stream === null ? plain(context, verb) : bar(stream, verb, context);
+  return {
+    options: { onProgress: show.update, isStopped: () => isAsked },
+    isStopped: () => isAsked,
+    stop: async () => {
+      release();
+      await show.stop();
+    },
+  };
+}
+
+interface Shown {
+  update(figures: WorkFigures): void;
+  stop(): Promise<void>;
+}
+
+const mebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1);
+
+function figuresText(figures: WorkFigures): string {
+  const { bytes, bytesTotal, rows } = figures;
+  const share = bytesTotal > 0 ? ` of ${mebibytes(bytesTotal)}` : '';
+  return `${mebibytes(bytes)}${share} MiB${rows > 0 ? `, ${rows} rows` : ''}`;
+}
+
+function plain(context: CliContext, verb: string): Shown {
+  const { clock } = context.io.env;
+  let lastMs = clock.monotonicMs();
+  let told: Promise<unknown> = Promise.resolve();
+  return {
+    update(figures) {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - lastMs < PLAIN_EVERY_MS) return;
+      lastMs = nowMs;
+      const text = `${verb} ${figures.what}: ${figuresText(figures)}\n`;
+      told = told.then(() => context.io.stderr.write(text));
+    },
+    stop: async () => void (await told),
+  };
+}
+
+function bar(stream: NodeJS.WritableStream, verb: string, context: CliContext): Shown {
+  const { clock } = context.io.env;
+  const beganMs = clock.monotonicMs();
+  const format = `${verb} {what} {bar} {figures} | {rate} MiB/s | {eta_formatted} left`;
+  // Ctrl-C is ours: what was begun is undone or noted first.
+  const line = new SingleBar({ stream, format, hideCursor: true, gracefulExit: false });
+  line.start(0, 0, { what: '', figures: '', rate: '0.0' });
+  return {
+    update(figures) {
+      const seconds = Math.max(0.001, (clock.monotonicMs() - beganMs) / 1000);
+      line.setTotal(Math.max(figures.bytesTotal, figures.bytes));
+      line.update(figures.bytes, {
+        what: figures.what,
+        figures: figuresText(figures),
+        rate: mebibytes(figures.bytes / seconds),
+      });
+    },
+    stop: async () => line.stop(),
+  };
+}
