@@ -3,6 +3,7 @@
  * public and may change.
  */
 export { StoreConnection, open } from './embedded/index.ts';
+export type { StoreOptions } from './embedded/index.ts';
 export { EmbeddedConnection } from './engine/index.ts';
 export type { Logger, OpenOptions, RecoverySummary } from './engine/index.ts';
 export * from './model/index.ts';

@@ -1,1 +1,2 @@
 export { StoreConnection, open } from './open.ts';
+export type { StoreOptions } from './open.ts';

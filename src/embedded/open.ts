@@ -3,14 +3,54 @@
  * connection. Lies below `server` and `cli`, which serve and drive such a connection.
  */
 import { EmbeddedConnection, openServer } from '../engine/index.ts';
-import type { OpenOptions } from '../engine/index.ts';
+import type { OpenOptions, RegionServer } from '../engine/index.ts';
+import { TableNotFoundException, isHiddenTable } from '../model/index.ts';
+import type { Table, Transaction, TransactionOptions } from '../model/index.ts';
+import { TransactionHandle, TransactionManager } from '../txn/index.ts';
+import type { TransactionKnobs } from '../txn/index.ts';
 
-export class StoreConnection extends EmbeddedConnection {}
+/** Options of the store as a whole. */
+export interface StoreOptions extends OpenOptions {
+  /** Knobs of two-phase transactions, by the names of the specification. */
+  readonly transactions?: Partial<TransactionKnobs>;
+}
+
+export class StoreConnection extends EmbeddedConnection {
+  readonly transactions: TransactionManager;
+
+  constructor(server: RegionServer, transactions: TransactionManager) {
+    super(server);
+    this.transactions = transactions;
+  }
+
+  override table(name: string): Table {
+    if (isHiddenTable(name)) throw new TableNotFoundException(`Table '${name}' was not found`);
+    return super.table(name);
+  }
+
+  /** A two-phase transaction; nothing happens before its `begin`. */
+  transaction(options: TransactionOptions): Transaction {
+    return new TransactionHandle(this.transactions, options);
+  }
+
+  override async close(): Promise<void> {
+    await this.transactions.close();
+    await super.close();
+  }
+}
 
 /**
  * Opens a store: in `dir` (made if absent), or in memory without one. See `openServer` for the errors. The connection
  * must be closed.
  */
-export async function open(dir?: string, options?: OpenOptions): Promise<StoreConnection> {
-  return new StoreConnection(await openServer(dir, options));
+export async function open(dir?: string, options: StoreOptions = {}): Promise<StoreConnection> {
+  const { transactions, ...engine } = options;
+  const server = await openServer(dir, engine);
+  try {
+    const knobs = transactions === undefined ? {} : { knobs: transactions };
+    return new StoreConnection(server, await TransactionManager.open(server, knobs));
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
 }

@@ -10,6 +10,7 @@ import {
   TableNotFoundException,
   canonicalTableName,
   familySettings,
+  isHiddenTable,
   tableSettings,
 } from '../model/index.ts';
 import type { TableSchema } from '../model/index.ts';
@@ -45,8 +46,11 @@ export class Catalog {
     if (by !== null) this.add(by);
   }
 
+  /** Of the users' tables. */
   get tableCount(): number {
-    return this.#tables.size;
+    let count = 0;
+    for (const name of this.#tables.keys()) if (!isHiddenTable(name)) count++;
+    return count;
   }
 
   /** In no particular order. */

@@ -69,6 +69,8 @@ export interface CommitOptions {
   readonly transaction?: bigint | null;
   /** Takes the first stamp of a millisecond: markers one millisecond older then cover everything before. */
   readonly fresh?: boolean;
+  /** Told the stamp before the cells are copied: values that hold it are completed now. Must not throw. */
+  readonly stamped?: (high: number, low: number) => void;
 }
 
 /** The TSO of a control commit, in halves, and the release of the read point. */
@@ -346,6 +348,7 @@ export class CommitQueue {
       if (fresh) this.#clock.nextInFreshMillisecond();
       else this.#clock.next();
       const { high, low } = this.#clock;
+      options.stamped?.(high, low);
       this.#begin(high, low, options);
       for (const { table, region, mutation, distinct } of parts) {
         if (mutation.latestMarker) this.#remember(mutation, table.id);

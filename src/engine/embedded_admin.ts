@@ -1,7 +1,9 @@
 /** The administration of an embedded store. */
 import {
   IllegalArgumentException,
+  TableNotFoundException,
   checkOptionNames,
+  isHiddenTable,
   parseTableName,
   requireObject,
   toRow,
@@ -37,6 +39,12 @@ export class EmbeddedAdmin implements Admin {
     return this.#server.track(change);
   }
 
+  /** As `#run`, for a change of a table that must be one of the users' own. */
+  async #change<T>(table: string, change: () => Promise<T>): Promise<T> {
+    if (isHiddenTable(table)) throw new TableNotFoundException(`Table '${table}' was not found`);
+    return this.#run(change);
+  }
+
   createNamespace(name: string, attributes: Readonly<Record<string, string>> = {}): Promise<void> {
     return this.#run(() => this.#server.schema.createNamespace(name, attributes));
   }
@@ -51,33 +59,33 @@ export class EmbeddedAdmin implements Admin {
   }
 
   createTable(spec: TableSpec): Promise<void> {
-    return this.#run(() => this.#server.schema.createTable(spec));
+    return this.#change((spec as TableSpec | null)?.name ?? '', () => this.#server.schema.createTable(spec));
   }
 
   async alterTable(spec: TableSpec): Promise<void> {
     requireObject(spec, 'The description of a table');
-    return this.#run(() => this.#server.schema.alterTable(spec));
+    return this.#change(spec.name, () => this.#server.schema.alterTable(spec));
   }
 
   addFamily(table: string, family: FamilySpec | string): Promise<void> {
-    return this.#run(() => this.#server.schema.addFamily(table, family));
+    return this.#change(table, () => this.#server.schema.addFamily(table, family));
   }
 
   modifyFamily(table: string, family: FamilySpec): Promise<void> {
-    return this.#run(() => this.#server.schema.modifyFamily(table, family));
+    return this.#change(table, () => this.#server.schema.modifyFamily(table, family));
   }
 
   dropFamily(table: string, family: string, options: DropOptions = {}): Promise<void> {
     checkOptionNames(options, DROP_OPTIONS, 'dropFamily');
-    return this.#run(() => this.#server.schema.dropFamily(table, family, options));
+    return this.#change(table, () => this.#server.schema.dropFamily(table, family, options));
   }
 
   enableTable(table: string): Promise<void> {
-    return this.#run(() => this.#server.schema.setEnabled(table, true));
+    return this.#change(table, () => this.#server.schema.setEnabled(table, true));
   }
 
   disableTable(table: string): Promise<void> {
-    return this.#run(() => this.#server.schema.setEnabled(table, false));
+    return this.#change(table, () => this.#server.schema.setEnabled(table, false));
   }
 
   async isEnabled(table: string): Promise<boolean> {
@@ -87,17 +95,17 @@ export class EmbeddedAdmin implements Admin {
 
   truncateTable(table: string, options: DropOptions = {}): Promise<void> {
     checkOptionNames(options, DROP_OPTIONS, 'truncateTable');
-    return this.#run(() => this.#server.schema.truncateTable(table, options));
+    return this.#change(table, () => this.#server.schema.truncateTable(table, options));
   }
 
   dropTable(table: string, options: DropOptions = {}): Promise<void> {
     checkOptionNames(options, DROP_OPTIONS, 'dropTable');
-    return this.#run(() => this.#server.schema.dropTable(table, options));
+    return this.#change(table, () => this.#server.schema.dropTable(table, options));
   }
 
   async tableExists(table: string): Promise<boolean> {
     this.#server.checkOpen();
-    return this.#server.catalog.find(table) !== undefined;
+    return !isHiddenTable(table) && this.#server.catalog.find(table) !== undefined;
   }
 
   async describeTable(name: string): Promise<TableDescription> {
@@ -195,6 +203,7 @@ export class EmbeddedAdmin implements Admin {
     const names = [...this.#server.catalog.tables()].map((table) => table.name);
     return names
       .filter((name) => {
+        if (isHiddenTable(name)) return false;
         const { namespace } = parseTableName(name);
         return (
           (options.namespace === undefined || namespace === options.namespace) && matches(name)

@@ -5,6 +5,7 @@ export * from './requests.ts';
 export * from './schema.ts';
 export * from './result.ts';
 export * from './api.ts';
+export * from './transactions.ts';
 export * from './names.ts';
 export * from './values.ts';
 export * from './attributes.ts';

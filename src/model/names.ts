@@ -10,6 +10,11 @@ export const SYSTEM_NAMESPACE = 'hbase';
 /** Names are folder names on the disk: no usual file system takes a longer one. */
 export const NAME_LENGTH_MAX = 255;
 
+/** Tables of the store's own, such as the ledger of transactions: nobody lists, reads or changes them. */
+export function isHiddenTable(name: string): boolean {
+  return typeof name === 'string' && name.startsWith(`${SYSTEM_NAMESPACE}:cellar_`);
+}
+
 export interface TableName {
   readonly namespace: string;
   readonly qualifier: string;
