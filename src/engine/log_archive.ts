@@ -161,7 +161,10 @@ export function backupDetail(record: BackupRecord): BackupDetail {
 
 /** The newest backup of each chain, unless a newer chain at the same place has all its tables. */
 function backupNeeds(records: readonly BackupRecord[]): LogNeed[] {
-  const live = records.filter(({ state }) => state !== 'failed');
+  // An incremental one that is under way still needs what its parent needs.
+  const live = records.filter(
+    ({ state, kind }) => state === 'complete' || (state === 'running' && kind === 'full'),
+  );
   const parents = new Set(live.map(({ parentId }) => parentId));
   const newest = live.filter(({ id }) => !parents.has(id));
   return newest
