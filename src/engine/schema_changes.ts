@@ -172,7 +172,7 @@ export class SchemaChanges {
       };
       return { edits, apply };
     };
-    await this.#change(what, null, plan, async () => {
+    const before = async (): Promise<void> => {
       for (const { replaces } of places) {
         if (replaces !== null) {
           await this.dropGuard(
@@ -183,7 +183,13 @@ export class SchemaChanges {
         }
         if (replaces !== null && (await this.#keepPast(replaces))) kept.add(replaces);
       }
-    });
+    };
+    const open = closeGates(places.map(({ replaces }) => replaces));
+    try {
+      await this.#change(what, null, plan, before);
+    } finally {
+      open();
+    }
   }
 
   #leaveEdits(table: TableState, keeps: boolean, tso: bigint): Edit[] {
@@ -545,3 +551,15 @@ export class SchemaChanges {
 
 const toKey = (key: Uint8Array | string): Uint8Array =>
   typeof key === 'string' ? Buffer.from(key, 'latin1') : key;
+
+/** Operations on these tables wait until the answer is called. */
+function closeGates(tables: readonly (TableState | null)[]): () => void {
+  const closed = tables.filter((table) => table !== null);
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
+  for (const table of closed) table.gate = gate;
+  return () => {
+    for (const table of closed) table.gate = null;
+    open();
+  };
+}
