@@ -35,7 +35,9 @@ interface Asked {
 
 function askedRegion({ engine, system }: Cluster, request: Fields): Asked {
   const name = Buffer.from(decodeRegionSpecifier(request.message(1))).toString('latin1');
-  const own = system.regions.findIndex((region) => [region.name, region.encodedName].includes(name));
+  const own = system.regions.findIndex((region) =>
+    [region.name, region.encodedName].includes(name),
+  );
   if (own >= 0) return { info: system.regionInfos()[own]!, place: null };
   const table = engine.splitter.tableOfRegion(name);
   if (table === null || !table.enabled) {
@@ -101,7 +103,10 @@ function regionHandlers(cluster: Cluster): Handlers {
 /** Paths below the data folder of the families named, or of all. */
 function storeFiles(table: TableState, region: Region, request: Fields): string[] {
   const wanted = request.allBytes(2).map((name) => Buffer.from(name).toString('utf8'));
-  const stores = wanted.length === 0 ? region.stores : wanted.map((name) => region.stores[table.familyIndex(name)]!);
+  const stores =
+    wanted.length === 0
+      ? region.stores
+      : wanted.map((name) => region.stores[table.familyIndex(name)]!);
   return stores.flatMap((store) => store.files.map(({ info }) => info.path));
 }
 

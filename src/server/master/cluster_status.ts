@@ -57,7 +57,11 @@ function tableCounts({ engine, cluster }: Master): Uint8Array[] {
   }));
   const own = cluster.system.regionInfos().map(({ table }) => ({ name: table, open: 1, total: 1 }));
   return [...user, ...own].map(({ name, open, total }) => {
-    const counts = new MessageWriter().int(1, open).int(2, 0).int(3, total - open).int(4, 0);
+    const counts = new MessageWriter()
+      .int(1, open)
+      .int(2, 0)
+      .int(3, total - open)
+      .int(4, 0);
     return new MessageWriter()
       .bytes(1, encodeTableName(name))
       .bytes(2, counts.int(5, total).finish())

@@ -24,9 +24,7 @@ const refuse =
 const noSecurity: Handler = refuse(
   'java.lang.UnsupportedOperationException: No AccessController coprocessor: security is off',
 );
-const noQuotas: Handler = refuse(
-  'java.lang.UnsupportedOperationException: quota support disabled',
-);
+const noQuotas: Handler = refuse('java.lang.UnsupportedOperationException: quota support disabled');
 const noReplication: Handler = refuse(
   'java.lang.UnsupportedOperationException: a single server has no replication',
 );

@@ -15,21 +15,30 @@ export function namespaceHandlers(master: Master): Handlers {
   };
   return {
     CreateNamespace: (request, call) =>
-      master.procedure({ request, call, nonceAt: 2, kind: 'CreateNamespaceProcedure' }, async () => {
-        const { name, configuration } = decodeNamespace(request.message(1));
-        await schema.createNamespace(name, configuration);
-      }),
+      master.procedure(
+        { request, call, nonceAt: 2, kind: 'CreateNamespaceProcedure' },
+        async () => {
+          const { name, configuration } = decodeNamespace(request.message(1));
+          await schema.createNamespace(name, configuration);
+        },
+      ),
     ModifyNamespace: (request, call) =>
-      master.procedure({ request, call, nonceAt: 2, kind: 'ModifyNamespaceProcedure' }, async () => {
-        const { name, configuration } = decodeNamespace(request.message(1));
-        await schema.modifyNamespace(name, configuration);
-      }),
+      master.procedure(
+        { request, call, nonceAt: 2, kind: 'ModifyNamespaceProcedure' },
+        async () => {
+          const { name, configuration } = decodeNamespace(request.message(1));
+          await schema.modifyNamespace(name, configuration);
+        },
+      ),
     DeleteNamespace: (request, call) =>
-      master.procedure({ request, call, nonceAt: 2, kind: 'DeleteNamespaceProcedure' }, async () => {
-        const name = request.text(1);
-        if (name === null) throw new DoNotRetryIOException('namespaceName is missing');
-        await schema.dropNamespace(name);
-      }),
+      master.procedure(
+        { request, call, nonceAt: 2, kind: 'DeleteNamespaceProcedure' },
+        async () => {
+          const name = request.text(1);
+          if (name === null) throw new DoNotRetryIOException('namespaceName is missing');
+          await schema.dropNamespace(name);
+        },
+      ),
     GetNamespaceDescriptor: (request) => {
       const name = request.text(1) ?? '';
       master.checkNamespace(name);

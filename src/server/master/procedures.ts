@@ -9,7 +9,8 @@
  *                                  7 failed), 8 last_update
  */
 import type { Env } from '../../io/index.ts';
-import { Fields, MessageWriter } from '../../wire/index.ts';
+import { MessageWriter } from '../../wire/index.ts';
+import type { Fields } from '../../wire/index.ts';
 import { exceptionOf } from '../rpc/exceptions.ts';
 
 /** A first answer is given after this, done or not: well below a client's time-out. */
@@ -24,7 +25,7 @@ interface Procedure {
   readonly submittedMs: number;
   updatedMs: number;
   isDone: boolean;
-  error: unknown;
+  error: Error | null;
   readonly done: Promise<void>;
 }
 
@@ -59,7 +60,7 @@ export class Procedures {
 
   #start({ kind, owner }: ProcedureRequest, work: () => Promise<void>): Procedure {
     const nowMs = this.#env.clock.nowMs();
-    const finish = (error: unknown): void => {
+    const finish = (error: Error | null): void => {
       procedure.isDone = true;
       procedure.error = error;
       procedure.updatedMs = this.#env.clock.nowMs();
@@ -74,7 +75,7 @@ export class Procedures {
       error: null,
       done: work().then(
         () => finish(null),
-        (error: unknown) => finish(error),
+        (error: unknown) => finish(error instanceof Error ? error : new Error(String(error))),
       ),
     };
     this.#byId.set(procedure.id, procedure);
@@ -137,7 +138,7 @@ export function nonceOf(request: Fields, groupAt: number): string | null {
   return nonce === 0n ? null : `${request.big(groupAt) ?? 0n} ${nonce}`;
 }
 
-function foreignException(error: unknown): Uint8Array {
+function foreignException(error: Error): Uint8Array {
   const { className, stackTrace } = exceptionOf(error);
   const message = stackTrace.slice(className.length + 2);
   const generic = new MessageWriter().text(1, className).text(2, message).finish();

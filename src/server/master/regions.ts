@@ -34,11 +34,18 @@ export function regionHandlers(master: Master): Handlers {
   };
   return {
     SplitRegion: (request, call) =>
-      master.procedure({ request, call, nonceAt: 3, kind: 'SplitTableRegionProcedure' }, async () => {
-        const { table, region } = regionNamed(master, decodeRegionInfo(request.message(1)));
-        const row = request.bytes(2);
-        await splitter.split(table, region, row === null || row.length === 0 ? null : row.slice());
-      }),
+      master.procedure(
+        { request, call, nonceAt: 3, kind: 'SplitTableRegionProcedure' },
+        async () => {
+          const { table, region } = regionNamed(master, decodeRegionInfo(request.message(1)));
+          const row = request.bytes(2);
+          await splitter.split(
+            table,
+            region,
+            row === null || row.length === 0 ? null : row.slice(),
+          );
+        },
+      ),
     MergeTableRegions: (request, call) => {
       const kind = 'MergeTableRegionsProcedure';
       return master.procedure({ request, call, nonceAt: 4, kind }, () => merge(master, request));

@@ -52,7 +52,8 @@ function readers(master: Master): Handlers {
       new MessageWriter()
         .allBytes(1, inNamespace(master, request.text(1) ?? '').map(encodeTable))
         .finish(),
-    ListTableNamesByNamespace: (request) => namesMessage(inNamespace(master, request.text(1) ?? '')),
+    ListTableNamesByNamespace: (request) =>
+      namesMessage(inNamespace(master, request.text(1) ?? '')),
     GetTableState: (request) => {
       const name = decodeTableName(request.message(1));
       const enabled = isSystemTable(name) ? true : master.table(name).enabled;

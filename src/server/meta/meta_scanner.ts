@@ -33,13 +33,13 @@ export function runsOf(
   { from, to, reversed }: Pick<ScanSpec, 'from' | 'to' | 'reversed'>,
 ): { readonly from: Uint8Array; readonly to: Uint8Array }[] {
   const { rows, places } = ordered;
-  if (places === null) return [{ from, to }];
+  // Even where the orders agree, the bounds of a scan need not be where the order of bytes would have them.
   const first = lowerBound(rows, from);
   const end = to.length === 0 ? rows.length : lowerBound(rows, to);
   const runs: { from: Uint8Array; to: Uint8Array }[] = [];
   for (let at = first; at < end;) {
-    let last = at;
-    while (last + 1 < end && places[last + 1] === places[last]! + 1) last++;
+    let last = places === null ? end - 1 : at;
+    while (places !== null && last + 1 < end && places[last + 1] === places[last]! + 1) last++;
     runs.push({ from: rows[at]!, to: Buffer.concat([rows[last]!, Buffer.of(0)]) });
     at = last + 1;
   }

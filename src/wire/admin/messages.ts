@@ -20,7 +20,8 @@ import {
   type FamilySchema,
   type TableSchema,
 } from '../../model/index.ts';
-import { Fields, MessageWriter } from './fields.ts';
+import { MessageWriter } from './fields.ts';
+import type { Fields } from './fields.ts';
 
 /** Where a server listens, and since when (Unix milliseconds). */
 export interface ServerName {
