@@ -19,6 +19,12 @@ export interface ModelCell {
   readonly ttlMs: number;
   /** The commit that wrote it. */
   readonly tso: bigint;
+  /** A flush or a load has brought it to a store file: no crash can take it any more. */
+  isInFile?: boolean;
+  /** The switch that took it out of the live files; readers below it still see the cell. */
+  dropTso?: bigint;
+  /** That switch's place among all changes of files: what was applied before it still saw the cell. */
+  dropTurn?: number;
 }
 
 export const textOf = (bytes: Bytes): string =>

@@ -7,6 +7,8 @@ import type { Mutation } from '../../src/model/index.ts';
 import { cellsText, cellText, type ModelCell } from './cells.ts';
 import { DataError, effectOf, holds, rowOf, type CommitPlace, type Effect } from './effects.ts';
 import { SimFailure, type Instant, type Intent, type ReadRecord } from './history.ts';
+import type { FileEvent, FlushClaim } from './file_watch.ts';
+import type { Ledger } from './ledger.ts';
 import type { Model, ModelTable, Moment, SchemaVersion } from './model.ts';
 import type { Commit, Entry } from './observe.ts';
 import { durabilityOf } from './operations.ts';
@@ -25,12 +27,16 @@ export interface LifeHistory {
   readonly entries: readonly Entry[];
   readonly intents: readonly Intent[];
   readonly reads: readonly ReadRecord[];
+  /** Changes of files, those first that were applied, in their order. */
+  readonly events: readonly FileEvent[];
+  readonly claims: readonly FlushClaim[];
   /** What USE_DEFAULT means: its number in the log. */
   readonly defaultDurability: string;
 }
 
 export class Checker {
   readonly #model: Model;
+  readonly #ledger: Ledger;
   /** Commits that exist, by nonce. */
   readonly nonces = new Map<string, bigint>();
   /** Nonces of commits that skipped the log: a flush may have kept them over a crash, or not. */
@@ -40,8 +46,9 @@ export class Checker {
   /** Answers that could not be judged, since a change of schema overlapped them. */
   leniencies = 0;
 
-  constructor(model: Model) {
+  constructor(model: Model, ledger: Ledger) {
     this.#model = model;
+    this.#ledger = ledger;
   }
 
   check(history: LifeHistory): void {
@@ -54,7 +61,9 @@ export class Checker {
 
   // ---- Commits -----------------------------------------------------------------------------------------------------
 
-  #replay({ entries, intents, defaultDurability }: LifeHistory): void {
+  #replay(history: LifeHistory): void {
+    const { entries, intents, defaultDurability } = history;
+    const files = fileSteps(history);
     const done = new Map<bigint, Intent[]>();
     for (const intent of intents) {
       if (intent.state !== 'done' || intent.tso === null) continue;
@@ -63,7 +72,8 @@ export class Checker {
       else known.push(intent);
     }
     const open = intents.filter(({ state }) => state === 'pending' || state === 'unknown');
-    for (const entry of entries) {
+    for (const [i, entry] of entries.entries()) {
+      this.#playFiles(files, i);
       if (entry.kind !== 'commit') continue;
       const claimants = done.get(entry.tso) ?? [];
       const { intent, effect, place } = this.#claim(entry, claimants, open);
@@ -77,8 +87,20 @@ export class Checker {
       done.delete(entry.tso);
       for (const other of claimants) if (other !== intent) this.#checkRepeat(other, entry.tso);
     }
+    this.#playFiles(files, Infinity);
     for (const [tso, claimants] of done) {
       for (const intent of claimants) this.#checkRepeat(intent, tso);
+    }
+  }
+
+  /** Plays the changes of files that were applied before the i-th commit. */
+  #playFiles(files: FileStep[], index: number): void {
+    for (;;) {
+      const [next] = files;
+      if (next === undefined || next.entryCount > index) return;
+      files.shift();
+      if ('edits' in next) this.#ledger.play(next, next.turn);
+      else this.#ledger.claim(next);
     }
   }
 
@@ -92,16 +114,15 @@ export class Checker {
     if (table === undefined) throw new SimFailure(0, `commit ${entry.tso} to an unknown table`);
     const version = table.versionAt(entry.tso);
     const wanted = cellsText(sorted(entry.cells));
-    const seen: string[] = [];
+    const seen = new Set<string>();
     const candidates = claimants.length > 0 ? claimants : open;
     for (const intent of candidates) {
       if (intent.table !== table.name || intent.nonce !== entry.nonce) continue;
-      for (const nowMs of times(physicalMs(entry.tso), intent)) {
-        const place = placeOf(table, version, entry.tso, intent, nowMs);
+      for (const place of placesOf(table, version, entry, intent)) {
         const effect = tryEffect(place, intent);
         if (effect === null) continue;
         const got = cellsText(sorted(effect.cells));
-        seen.push(got);
+        seen.add(got);
         if (got !== wanted) continue;
         if (intent.state === 'done' && intent.answer !== effect.answer) {
           if (claimants.length > 1) continue;
@@ -117,21 +138,11 @@ export class Checker {
         return { intent, effect, place };
       }
     }
-    const alike = candidates.find((one) => table.hasFiles && isAlike(one, entry, table));
-    if (alike !== undefined) {
-      this.leniencies++;
-      if (claimants.length === 0) open.splice(open.indexOf(alike), 1);
-      alike.tso = entry.tso;
-      const none = new Set<string>();
-      const effect = { cells: entry.cells, answer: '', latestPuts: none, latestMarkers: none };
-      const place = placeOf(table, version, entry.tso, alike, physicalMs(entry.tso));
-      return { intent: alike, effect, place };
-    }
     const step = claimants[0]?.step ?? 0;
     const whose = claimants.length > 0 ? claimants[0]!.kind : 'nobody waits for it';
     throw new SimFailure(
       step,
-      `commit ${entry.tso} of ${table.name} (${whose}) wrote\n  ${wanted}\nand should have written\n  ${seen.join('\n  ') || 'nothing'}`,
+      `commit ${entry.tso} of ${table.name} (${whose}) wrote\n  ${wanted}\nand should have written\n  ${[...seen].join('\n  ') || 'nothing'}`,
     );
   }
 
@@ -247,7 +258,7 @@ export class Checker {
         throw error;
       }
     };
-    if (this.#sometimes(intent, entries, isFalse) || this.#isFree(intent)) return;
+    if (this.#sometimes(intent, entries, isFalse)) return;
     throw new SimFailure(intent.step, `${intent.kind} on ${row} answered false, and was never`);
   }
 
@@ -268,18 +279,11 @@ export class Checker {
       this.leniencies++;
       return;
     }
-    if (this.#sometimes(intent, entries, isSo) || this.#isFree(intent)) return;
+    if (this.#sometimes(intent, entries, isSo)) return;
     throw new SimFailure(
       intent.step,
       `${intent.kind} was refused without reason: ${error.message}`,
     );
-  }
-
-  /** What a flush has dropped from the table is not known, so its answers may differ. */
-  #isFree({ table: name, called }: Intent): boolean {
-    const isFree = this.#tableAt(name, called.applied)?.hasFiles === true;
-    if (isFree) this.leniencies++;
-    return isFree;
   }
 
   /** Whether something held at a state that the operation may have seen. */
@@ -289,7 +293,7 @@ export class Checker {
     isSo: (place: CommitPlace) => boolean,
   ): boolean {
     const answered = intent.answered!;
-    const table = this.#tableAt(intent.table, intent.called.applied);
+    const table = this.#model.at(intent.table, intent.called.applied);
     if (table === null) return isOverlapped(intent);
     if (intent.error?.name !== 'NoSuchColumnFamilyException')
       this.#checkWaited(intent, entries, table);
@@ -297,7 +301,9 @@ export class Checker {
       for (const nowMs of times(physicalMs(tso), intent)) {
         const version = table.versions.findLast((one) => one.tso <= tso);
         if (version === undefined) continue;
-        if (isSo({ table, version, tso: tso + 1n, stampMs: nowMs, nowMs })) return true;
+        for (const turn of turns(intent.called.turn, answered.turn)) {
+          if (isSo({ table, version, tso: tso + 1n, stampMs: nowMs, nowMs, turn })) return true;
+        }
       }
     }
     return false;
@@ -321,22 +327,14 @@ export class Checker {
     );
   }
 
-  #tableAt(name: string, tso: bigint): ModelTable | null {
-    for (const table of this.#model.tables.values()) {
-      const isDropped = table.droppedTso !== null && table.droppedTso <= tso;
-      if (table.name === name && table.createdTso <= tso && !isDropped) return table;
-    }
-    return null;
-  }
-
   // ---- Reads -------------------------------------------------------------------------------------------------------
 
   #checkRead(record: ReadRecord, { entries }: LifeHistory): void {
     const { step, answered, tso, called, read } = record;
     if (answered === null || record.error !== null) return;
+    if (read.options.asOf !== undefined && tso !== null) return this.#checkAsOf(record, tso);
     const table = this.#model.tables.get(record.tableId);
     const version = table?.versions.findLast((one) => one.tso === record.schemaTso);
-    const isAsOf = read.options.asOf !== undefined;
     const isUncommitted = read.options.isolation === 'READ_UNCOMMITTED';
     // A scan that does not keep to a read point shows no moment.
     const hasMoment = !(isUncommitted && (read.kind === 'scan' || read.kind === 'count'));
@@ -344,37 +342,67 @@ export class Checker {
       this.leniencies++;
       return;
     }
-    if (tso !== null && tso < called.acked && !isAsOf && !isUncommitted) {
+    if (tso !== null && tso < called.acked && !isUncommitted) {
       throw new SimFailure(
         step,
         `a read at ${tso} does not show ${called.acked}, acknowledged before`,
       );
     }
-    const moments =
+    const last = isUncommitted ? answered.applied : answered.readPoint;
+    const moments: Moment[] =
       tso !== null
         ? [{ tso, nowMs: record.nowMs! }]
-        : momentsBetween(
-            entries,
-            called.readPoint,
-            isUncommitted ? answered.applied : answered.readPoint,
-          ).flatMap((one) => times(physicalMs(one), record).map((nowMs) => ({ tso: one, nowMs })));
+        : momentsBetween(entries, called.readPoint, last).flatMap((one) =>
+            times(physicalMs(one), record).map((nowMs) => ({ tso: one, nowMs })),
+          );
+    // What is not committed is read as the files are now.
+    const views = isUncommitted
+      ? turns(called.turn, answered.turn).flatMap((turn) => moments.map((one) => ({ ...one, turn })))
+      : moments;
+    const where =
+      tso === null ? `between ${called.readPoint} and ${answered.readPoint}` : `at ${tso}`;
+    this.#compare(record, table, version, views, where);
+  }
+
+  /** A read as of a moment shows the table that had the name then, as it was then, whatever happened since. */
+  #checkAsOf(record: ReadRecord, tso: bigint): void {
+    const table = this.#model.at(record.table, tso);
+    const version = table?.versions.findLast((one) => one.tso <= tso);
+    if (table === null || version === undefined) {
+      throw new SimFailure(record.step, `${record.table} was read as of ${tso}, when it was not`);
+    }
+    this.#compare(record, table, version, [{ tso, nowMs: physicalMs(tso) }], `as of ${tso}`);
+  }
+
+  #compare(
+    record: ReadRecord,
+    table: ModelTable,
+    version: SchemaVersion,
+    moments: readonly Moment[],
+    where: string,
+  ): void {
+    const { step, read, isCut, rows } = record;
     let expected: readonly string[] = [];
     for (const moment of moments) {
       expected = expectedRows(table, version, record, moment);
-      const wanted = record.isCut ? expected.slice(0, record.rows.length) : expected;
-      if (wanted.join('\n') === record.rows.join('\n')) return;
+      const wanted = isCut ? expected.slice(0, rows.length) : expected;
+      if (wanted.join('\n') === rows.join('\n')) return;
     }
-    if (table.hasFiles && (isNumberOf(read.kind) || table.hasWritten(record.rows, cellText))) {
-      this.leniencies++;
-      return;
-    }
-    const where =
-      tso === null ? `between ${called.readPoint} and ${answered.readPoint}` : `at ${tso}`;
     throw new SimFailure(
       step,
-      `${read.kind} of ${record.table} ${where}${record.isCut ? ' (cut)' : ''} ${show(read)} gave\n  ${record.rows.join('\n  ')}\nnot\n  ${expected.join('\n  ')}\n${explain(table, version, record.rows, expected)}`,
+      `${read.kind} of ${record.table} ${where}${isCut ? ' (cut)' : ''} ${show(read)} gave\n  ${rows.join('\n  ')}\nnot\n  ${expected.join('\n  ')}\n${explain(table, version, rows, expected)}`,
     );
   }
+}
+
+type FileStep = FileEvent | FlushClaim;
+
+/** Changes of files and claims about them, in the order in which they came to be. */
+function fileSteps({ events, claims }: LifeHistory): FileStep[] {
+  const applied = events.filter(({ turn }) => turn > 0);
+  return [...applied, ...claims].sort(
+    (a, b) => a.turn - b.turn || Number('tableId' in a) - Number('tableId' in b),
+  );
 }
 
 /** The stored cells of the first column in which two answers differ, and its family's rules. */
@@ -391,9 +419,13 @@ export function explain(
   const [, row, name, qualifier] = /^(.+?)\/(\w+):(.*?)\//.exec(differing) ?? [];
   const family = version.families.find(({ rules }) => rules.name === name);
   if (row === undefined || family === undefined) return '';
-  const cells = table.cellsOf(family.id, row, 1n << 62n);
+  const cells = [...table.allOf(family.id)].filter((cell) => cell.row === row);
   const near = cells.filter((cell) => cell.type !== 4 || cell.qualifier === qualifier);
-  return `stored: ${cellsText(sorted(near))}\nrules: ${show(family.rules)}`;
+  const stored = sorted(near).map(
+    (cell) =>
+      `${cellText(cell)}${cell.isInFile === true ? ' (file)' : ''}${cell.dropTso === undefined ? '' : ` (dropped ${cell.dropTso})`}`,
+  );
+  return `stored: ${stored.join(' ')}\nrules: ${show(family.rules)}`;
 }
 
 /** As text, with bigints. */
@@ -430,16 +462,6 @@ export function expectedRows(
   }
 }
 
-/** The operation may have made the commit, as far as table, nonce and rows tell. */
-function isAlike(intent: Intent, entry: Commit, table: ModelTable): boolean {
-  const rows = new Set(intent.mutations.map(rowOf));
-  const isSame = intent.table === table.name && intent.nonce === entry.nonce;
-  return isSame && entry.cells.every(({ row }) => rows.has(row));
-}
-
-/** The answer is a number or true or false, no cells. */
-const isNumberOf = (kind: string): boolean => kind === 'count' || kind === 'exists';
-
 const sorted = (cells: readonly ModelCell[]): ModelCell[] =>
   cells.toSorted((a, b) => (cellsText([a]) < cellsText([b]) ? -1 : 1));
 
@@ -449,14 +471,22 @@ function times(atMs: number, record: { called: Instant; answered: Instant | null
   return [...new Set([atMs, called.nowMs, answered?.nowMs ?? atMs])];
 }
 
-function placeOf(
+/** States that the operation of a commit may have read. */
+function placesOf(
   table: ModelTable,
   version: SchemaVersion,
-  tso: bigint,
+  { tso, turn: last = 0 }: Commit,
   intent: Intent,
-  nowMs: number,
-): CommitPlace {
-  return { table, version, tso, stampMs: intent.batchMs ?? physicalMs(tso), nowMs };
+): CommitPlace[] {
+  const stampMs = intent.batchMs ?? physicalMs(tso);
+  return times(physicalMs(tso), intent).flatMap((nowMs) =>
+    turns(intent.called.turn, last).map((turn) => ({ table, version, tso, stampMs, nowMs, turn })),
+  );
+}
+
+/** From the last to the first: what was begun before a change of files may have seen them as they were. */
+function turns(first: number, last: number): number[] {
+  return Array.from({ length: Math.max(1, last - first + 1) }, (_, i) => last - i);
 }
 
 /** Null: the operation cannot commit there. */

@@ -4,7 +4,7 @@
  */
 import type {
   CellInput,
-  Condition,
+  ColumnCondition,
   DeleteSpec,
   IncrementOptions,
   Mutation,
@@ -37,6 +37,8 @@ export interface CommitPlace {
   readonly stampMs: number;
   /** The time at which the row was read. */
   readonly nowMs: number;
+  /** Changes of files that had been made when it was read. */
+  readonly turn: number;
 }
 
 /** An operation that failed on what it read, with HBase's class for it. */
@@ -62,13 +64,13 @@ export interface Effect {
 export function effectOf(
   place: CommitPlace,
   mutations: readonly Mutation[],
-  condition: Condition | null = null,
+  condition: ColumnCondition | null = null,
 ): Effect {
   return new Composer(place, floorOf(place, condition, mutations)).run(mutations);
 }
 
 /** Null: the condition does not hold. */
-export function holds(place: CommitPlace, row: string, condition: Condition): boolean {
+export function holds(place: CommitPlace, row: string, condition: ColumnCondition): boolean {
   const stored = newest(place, row, condition.column, condition.timeRange);
   const operator = condition.operator ?? 'EQUAL';
   const wanted = condition.value === null ? '' : valueText(condition.value);
@@ -78,7 +80,7 @@ export function holds(place: CommitPlace, row: string, condition: Condition): bo
   }
   if (stored === null) return false;
   if (operator === 'NO_OP') {
-    throw new DataError('DoNotRetryIOException', 'NO_OP with a value');
+    throw new DataError('IOException', 'NO_OP with a value');
   }
   const isLess = wanted < stored.value;
   const isEqual = wanted === stored.value;
@@ -98,10 +100,10 @@ export function holds(place: CommitPlace, row: string, condition: Condition): bo
   }
 }
 
-/** A condition's cell is the least timestamp of what is written then. */
+/** A condition's cell is the least timestamp of what is put then. */
 function floorOf(
   place: CommitPlace,
-  condition: Condition | null,
+  condition: ColumnCondition | null,
   mutations: readonly Mutation[],
 ): number {
   if (condition === null) return 0;
@@ -126,12 +128,12 @@ function familyOf(place: CommitPlace, name: string): SchemaVersion['families'][n
 function newest(
   place: CommitPlace,
   row: string,
-  column: Condition['column'],
+  column: ColumnCondition['column'],
   timeRange: TimeRange | undefined,
 ): ModelCell | null {
   const { family, qualifier } = columnOf(column);
   const { id, rules } = familyOf(place, family);
-  const cells = place.table.cellsOf(id, row, place.tso - 1n);
+  const cells = place.table.cellsOf(id, row, { tso: place.tso - 1n, turn: place.turn });
   const spec = {
     qualifiers: new Set([qualifier ?? '']),
     range: toRange(timeRange),
@@ -204,7 +206,7 @@ class Composer {
   }
 
   #delete(row: string, spec: DeleteSpec): void {
-    const marker = (type: number) => ({ type, value: '', ttlMs: 0, floor: this.#floor });
+    const marker = (type: number) => ({ type, value: '', ttlMs: 0, floor: 0 });
     const { ts } = spec;
     for (const name of spec.families ?? []) this.#add(row, [name, ''], ts, marker(DELETE_FAMILY));
     for (const name of spec.familyVersions ?? []) {
@@ -239,7 +241,7 @@ class Composer {
       type: PUT,
       value,
       ttlMs: options?.ttl ?? old?.ttlMs ?? 0,
-      floor: old === null ? this.#floor : old.ts + 1,
+      floor: old === null ? 0 : old.ts + 1,
     });
     if (options?.returnResults !== false) this.#returned.push(cell);
   }

@@ -1,5 +1,5 @@
 /** What happened in one life of a store, as its clients saw it, with the moments that an answer may belong to. */
-import type { Condition, Mutation, ReadOptions, ScanOptions } from '../../src/model/index.ts';
+import type { ColumnCondition, Mutation, ReadOptions, ScanOptions } from '../../src/model/index.ts';
 import type { Change, Read, Write } from './operations.ts';
 
 /** The state of the engine at the call of an operation or at its answer. */
@@ -12,6 +12,10 @@ export interface Instant {
   readonly acked: bigint;
   /** The time that judges TTL. */
   readonly nowMs: number;
+  /** Changes of files so far, in the whole run. */
+  readonly turn: number;
+  /** Start keys of the table's regions; null: there is no such table. */
+  readonly borders: readonly string[] | null;
   /** Grows with each beginning and end of a schema change, by table. */
   readonly schemaTurn: number;
   /** The table was being changed. */
@@ -24,7 +28,7 @@ export interface Intent {
   readonly kind: string;
   readonly table: string;
   readonly mutations: readonly Mutation[];
-  readonly condition: Condition | null;
+  readonly condition: ColumnCondition | null;
   /** The millisecond that the operations of a batch share; null for none. */
   readonly batchMs: number | null;
   readonly nonce: string | null;

@@ -2,6 +2,7 @@
 import type { RegionServer } from '../../src/engine/region_server.ts';
 import { EmbeddedConnection } from '../../src/engine/index.ts';
 import type { SeededRandom, SimEnv } from '../../src/io/index.ts';
+import { textOf } from './cells.ts';
 import { physicalMs } from './checker.ts';
 import {
   SimFailure,
@@ -10,10 +11,12 @@ import {
   type Intent,
   type ReadRecord,
 } from './history.ts';
+import type { FileWatch } from './file_watch.ts';
 import type { Journal } from './journal.ts';
 import type { Model } from './model.ts';
 import { appliedTso, durableTso, observe, readTso, type Entry } from './observe.ts';
 import type { Workload, Write } from './operations.ts';
+import type { PinBook } from './pins.ts';
 
 /** What outlives a life: stamps that clients know. */
 export interface Told {
@@ -42,9 +45,18 @@ export interface LifeParts {
   readonly retries: Retry[];
   /** The chance of a change of schema, an operation. */
   readonly changes: number;
+  readonly watch: FileWatch;
+  readonly pins: PinBook;
+  /** Virtual milliseconds between two operations of maintenance, about. */
+  readonly maintenanceMs: number;
+  /** Stamps of other lives, to read as of. */
+  readonly moments: readonly bigint[];
 }
 /** The oracle may be this far ahead of the greatest time the clock ever showed: two windows, and the milliseconds made up. */
 const LEAD_MAX_MS = 5000;
+/** What the control record of a change of schema begins with. */
+const SCHEMA_CHANGE = /^(?:create|alter|enable|disable|truncate|drop) table |^(?:clone|restore) snapshot /;
+
 export class LifeCore {
   readonly entries: Entry[] = [];
   readonly intents: Intent[] = [];
@@ -71,7 +83,12 @@ export class LifeCore {
     this.parts = parts;
     this.clockMax = clockMaxMs;
     this.connection = new EmbeddedConnection(parts.server);
-    observe(parts.server, (entry) => this.#observed(entry));
+    const { watch } = parts;
+    observe(
+      parts.server,
+      () => watch.turn,
+      (entry) => this.#observed(entry),
+    );
   }
 
   get server(): RegionServer {
@@ -119,6 +136,9 @@ export class LifeCore {
       told: told.told,
       acked: told.acked,
       nowMs: server.reads.clock.followedMs(),
+      turn: this.parts.watch.turn,
+      borders:
+        server.catalog.find(table)?.regions.map(({ startKey }) => textOf(startKey)) ?? null,
       schemaTurn: turn,
       isChanging: changing,
     };
@@ -145,17 +165,18 @@ export class LifeCore {
   }
   /** The change that a crash now would leave undecided. */
   undecided: (ChangeRecord & { seenBefore: number }) | null = null;
-  /** The change of schema that took its TSO since then; flushes take some, too. */
+  /** The change of schema that took its TSO since then; switches of files take some, too. */
   changeSince(seenBefore: number): Entry | undefined {
     return this.entries
       .slice(seenBefore)
-      .find((entry) => entry.kind === 'control' && !entry.what.startsWith('flush '));
+      .find((entry) => entry.kind === 'control' && SCHEMA_CHANGE.test(entry.what));
   }
 
   /** Ends the life: from now on nothing is recorded. */
   end(): { durable: bigint } {
     const durable = durableTso(this.server);
     this.isOver = true;
+    this.parts.watch.isOver = true;
     if (this.undecided !== null && this.pendingChange === null) {
       const { seenBefore, ...record } = this.undecided;
       const control = this.changeSince(seenBefore);

@@ -1,5 +1,5 @@
 /** How a life reads, and what is recorded of it. */
-import type { Result, ScanOptions } from '../../src/model/index.ts';
+import type { AsOf, ReadOptions, Result, ScanOptions } from '../../src/model/index.ts';
 import { cellsText, fromAnswer } from './cells.ts';
 import { physicalMs, show } from './checker.ts';
 import { SimFailure, type ReadRecord } from './history.ts';
@@ -10,22 +10,32 @@ import type { Read } from './operations.ts';
 export class ReadingLife extends LifeCore {
   /** Some reads are as of a moment that was, or see what is not yet committed. */
   withMoment(read: Read): Read {
-    const { random, env } = this.parts;
-    const pick = random.int(20);
-    const { acked, told } = this.parts.told;
-    const asOf =
-      pick === 0 && this.entries.length > 0
-        ? this.entries[random.int(this.entries.length)]!.tso
-        : pick === 1
-          ? random.chance(0.5)
-            ? told
-            : acked
-          : pick === 2
-            ? new Date(env.clock.nowMs() - random.int(8))
-            : undefined;
+    const pick = this.parts.random.int(20);
+    const asOf = this.#pastMoment(pick);
     if (asOf !== undefined) return { ...read, options: { ...read.options, asOf } };
-    if (pick !== 3) return read;
+    if (pick !== 5) return read;
     return { ...read, options: { ...read.options, isolation: 'READ_UNCOMMITTED' } };
+  }
+
+  #pastMoment(pick: number): AsOf | undefined {
+    const { random, env, pins, moments } = this.parts;
+    const { acked, told } = this.parts.told;
+    const oneOf = <T>(list: readonly T[]): T | undefined =>
+      list.length === 0 ? undefined : list[random.int(list.length)];
+    switch (pick) {
+      case 0:
+        return oneOf(this.entries)?.tso;
+      case 1:
+        return random.chance(0.5) ? told : acked;
+      case 2:
+        return new Date(env.clock.nowMs() - random.int(8));
+      case 3:
+        return oneOf(moments);
+      case 4:
+        return oneOf(pins.live(this.clockMax))?.tso;
+      default:
+        return undefined;
+    }
   }
 
   /** Null when the table is not there to be read. `isNow`: the moment is that of this call. */
@@ -36,11 +46,11 @@ export class ReadingLife extends LifeCore {
     isNow: boolean,
   ): ReadRecord | null {
     const { server } = this.parts;
-    const known = server.catalog.find(table);
-    if (known === undefined || !known.enabled) return null;
-    const schemas = server.manifest.get('table', known.id)?.schemas ?? [];
-    const called = this.instant(table);
     const { asOf, isolation } = read.options;
+    const known = server.catalog.find(table);
+    if (asOf === undefined && known?.enabled !== true) return null;
+    const schemas = server.manifest.get('table', known?.id ?? 0)?.schemas ?? [];
+    const called = this.instant(table);
     let tso: bigint | null = isNow ? called.readPoint : null;
     let nowMs: number | null = isNow ? called.nowMs : null;
     if (isNow && isolation === 'READ_UNCOMMITTED') tso = called.applied;
@@ -52,7 +62,7 @@ export class ReadingLife extends LifeCore {
       table,
       read,
       called,
-      tableId: known.id,
+      tableId: known?.id ?? 0,
       schemaTso: schemas.at(-1)?.tso ?? 0n,
       tso,
       nowMs,
@@ -61,8 +71,6 @@ export class ReadingLife extends LifeCore {
       isCut: false,
       error: null,
     };
-    // What an as-of read shows of a table changed since is not yet promised.
-    if (asOf !== undefined && tso! < record.schemaTso) return null;
     this.reads.push(record);
     return record;
   }
@@ -138,6 +146,54 @@ export class ReadingLife extends LifeCore {
     return rows;
   }
 
+  /** The disk may have to be asked for this table. */
+  hasFiles(table: string): boolean {
+    const { catalog, past } = this.server;
+    const dropped = past.dropped.map((one) => one.table).filter(({ name }) => name === table);
+    const live = catalog.find(table);
+    return [...dropped, ...(live === undefined ? [] : [live])].some(({ regions }) =>
+      regions.some(({ stores, formerStores }) =>
+        [...stores, ...formerStores].some(({ files, history }) => files.length + history.length > 0),
+      ),
+    );
+  }
+
+  /** Whether a read of the past was refused for a reason that is given. */
+  #isPastRefused({ table: name, read }: ReadRecord, tso: bigint, error: Error): boolean {
+    const table = this.parts.model.at(name, tso);
+    switch (error.name) {
+      case 'TableNotFoundException':
+        return table === null;
+      case 'TableNotEnabledException':
+        return this.parts.model.find(name)?.isEnabled === false;
+      case 'NoSuchColumnFamilyException': {
+        const version = table?.versions.findLast((one) => one.tso <= tso);
+        const names = version?.families.map(({ rules }) => rules.name) ?? [];
+        return familiesAsked(read.options).some((one) => !names.includes(one));
+      }
+      case 'SnapshotTooOld':
+        return !this.parts.pins.keeps(tso, this.clockMax) && this.isForgotten(table?.id ?? null, tso);
+      default:
+        return false;
+    }
+  }
+
+  /** Whether the engine may refuse this moment: by its retention, or below a floor that it has raised (the ledger judges those). */
+  isForgotten(tableId: number | null, tso: bigint): boolean {
+    const { manifest, settings, oracle } = this.server;
+    const promised = BigInt(Math.max(0, oracle.physicalMs - settings.historyRetentionMs)) << 18n;
+    if (tso < promised) return true;
+    return ['history.floor', `history.floor/${tableId}`].some(
+      (name) => tso < BigInt(manifest.get('setting', name)?.value ?? 0),
+    );
+  }
+
+  /** History goes sooner than nonces do. */
+  get isShortlived(): boolean {
+    const { historyRetentionMs, historyBytesMax } = this.server.settings;
+    return historyBytesMax !== null || historyRetentionMs < 30 * 60_000;
+  }
+
   wasRead(record: ReadRecord, rows: readonly string[]): void {
     if (this.isOver) return;
     record.rows = rows;
@@ -152,6 +208,9 @@ export class ReadingLife extends LifeCore {
     this.parts.journal.answer(() => `${record.step} ! ${error.name}`);
     const { called, answered, step, read } = record;
     if (called.isChanging || called.schemaTurn !== answered.schemaTurn) return;
+    if (record.tso !== null && read.options.asOf !== undefined) {
+      if (this.#isPastRefused(record, record.tso, error)) return;
+    }
     switch (error.name) {
       case 'NoSuchColumnFamilyException': {
         const table = this.parts.model.find(record.table);
@@ -161,11 +220,7 @@ export class ReadingLife extends LifeCore {
         break;
       }
       case 'NotInMemoryException':
-        if (this.parts.model.tables.get(record.tableId)?.hasFiles === true) return;
-        break;
-      case 'SnapshotTooOld':
-        // A drop that could not be preceded by a flush gives up the past.
-        if (read.options.asOf !== undefined) return;
+        if (this.hasFiles(record.table)) return;
         break;
       case 'SnapshotInFuture':
         if (this.isFaulty || (record.tso !== null && record.tso > called.told)) return;
@@ -179,6 +234,11 @@ export class ReadingLife extends LifeCore {
     }
     throw new SimFailure(step, `${read.kind} failed: ${error.stack ?? error.message}`);
   }
+}
+
+/** The families that a read names. */
+function familiesAsked({ columns = [], families = [] }: ReadOptions): string[] {
+  return [...families, ...columns].map((one) => String(one).split(':')[0]!);
 }
 
 export const resultText = (result: Result | null): string =>

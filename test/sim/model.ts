@@ -43,13 +43,36 @@ export interface SchemaVersion {
   readonly families: readonly FamilyVersion[];
 }
 
-/** The moment that a read sees: commits at or below `tso`, TTL judged at `nowMs`. */
-export interface Moment {
+/** What of the cells that were ever written is there. */
+export interface View {
+  /** Commits at or below this. */
   readonly tso: bigint;
+  /**
+   * After this many changes of files: the state that writers and uncommitted readers work on. Undefined: as of `tso`, by
+   * the drop TSOs.
+   */
+  readonly turn?: number | undefined;
+}
+
+/** The moment that a read sees; TTL is judged at `nowMs`. */
+export interface Moment extends View {
   readonly nowMs: number;
 }
 
+/** Whether the view shows the cell, as far as commits and switches of files decide that. */
+export function isThere(cell: ModelCell, { tso, turn }: View): boolean {
+  if (cell.tso > tso) return false;
+  if (cell.dropTso === undefined) return true;
+  return turn === undefined ? cell.dropTso > tso : (cell.dropTurn ?? 0) > turn;
+}
+
 type Rows = Map<string, ModelCell[]>;
+
+/** The n-th table of a snapshot of tables. */
+export interface TableOrigin {
+  readonly snapshot: string;
+  readonly index: number;
+}
 
 export class ModelTable {
   readonly id: number;
@@ -57,21 +80,16 @@ export class ModelTable {
   readonly createdTso: bigint;
   droppedTso: bigint | null = null;
   isEnabled = true;
-  /**
-   * Cells may have gone to store files, where the rules drop some (HBase: flush). Until the model plays flushes itself,
-   * answers of such a table are only held to cells that were written.
-   */
-  hasFiles = false;
-  /** Start keys of the regions but the first. */
-  readonly splits: readonly string[];
+  /** The snapshot that it was made of, and which of its tables; null: it began empty. */
+  readonly origin: TableOrigin | null;
   readonly versions: SchemaVersion[] = [];
   readonly #families = new Map<number, Rows>();
 
-  constructor(id: number, name: string, createdTso: bigint, splits: readonly string[]) {
+  constructor(id: number, name: string, createdTso: bigint, origin: TableOrigin | null = null) {
     this.id = id;
     this.name = name;
     this.createdTso = createdTso;
-    this.splits = splits;
+    this.origin = origin;
   }
 
   /** The descriptor as of a commit with this TSO. */
@@ -94,41 +112,46 @@ export class ModelTable {
   }
 
   /** Forgets what a crash has lost. */
-  forget(isLost: (familyId: number, cell: ModelCell) => boolean): void {
-    for (const [familyId, rows] of this.#families) {
+  forget(isLost: (cell: ModelCell) => boolean): void {
+    for (const rows of this.#families.values()) {
       for (const [row, cells] of rows) {
         rows.set(
           row,
-          cells.filter((cell) => !isLost(familyId, cell)),
+          cells.filter((cell) => !isLost(cell)),
         );
       }
     }
   }
 
-  /** Whether every one of these rows of cells, as text, holds nothing but cells that were written. */
-  hasWritten(rows: readonly string[], textOfCell: (cell: ModelCell) => string): boolean {
-    const written = new Set<string>(['null']);
-    for (const families of this.#families.values()) {
-      for (const cells of families.values())
-        for (const cell of cells) written.add(textOfCell(cell));
-    }
-    return rows.every((row) => splitCells(row).every((cell) => written.has(cell)));
+  /** Every cell of a row and family that the view shows, in no order. */
+  cellsOf(familyId: number, row: string, view: View): ModelCell[] {
+    const cells = this.#families.get(familyId)?.get(row) ?? [];
+    return cells.filter((cell) => isThere(cell, view));
   }
 
-  /** Every cell of a row and family written at or below the TSO, in no order. */
-  cellsOf(familyId: number, row: string, tso: bigint): ModelCell[] {
-    const cells = this.#families.get(familyId)?.get(row) ?? [];
-    return cells.filter((cell) => cell.tso <= tso);
+  /** The cell of this key and commit. */
+  find(familyId: number, like: ModelCell): ModelCell | undefined {
+    const cells = this.#families.get(familyId)?.get(like.row) ?? [];
+    return cells.find(
+      (cell) =>
+        cell.tso === like.tso && cell.qualifier === like.qualifier && sameKey(cell, like),
+    );
+  }
+
+  /** Every cell ever written to the family. */
+  *allOf(familyId: number): Iterable<ModelCell> {
+    for (const cells of this.#families.get(familyId)?.values() ?? []) yield* cells;
+  }
+
+  /** Ids of the families that hold or held cells. */
+  familyIds(): number[] {
+    return [...this.#families.keys()];
   }
 
   rows(): string[] {
     const names = new Set<string>();
     for (const rows of this.#families.values()) for (const row of rows.keys()) names.add(row);
     return [...names].sort(byText);
-  }
-
-  regionOf(row: string): number {
-    return this.splits.filter((key) => row >= key).length;
   }
 
   /** The visible cells of a row; with `raw` the stored ones. Throws for a family that the descriptor does not have. */
@@ -142,7 +165,7 @@ export class ModelTable {
     const found: ModelCell[] = [];
     for (const { id, rules } of version.families) {
       if (wanted !== null && !wanted.has(rules.name)) continue;
-      const cells = this.cellsOf(id, row, moment.tso);
+      const cells = this.cellsOf(id, row, moment);
       const spec: StoreRead = {
         qualifiers: wanted?.get(rules.name) ?? null,
         range: rangeOf(options, rules.name),
@@ -173,6 +196,15 @@ export class ModelTable {
 }
 
 export class Model {
+  /** The table of this name as of a moment. */
+  at(name: string, tso: bigint): ModelTable | null {
+    for (const table of this.tables.values()) {
+      const isDropped = table.droppedTso !== null && table.droppedTso <= tso;
+      if (table.name === name && table.createdTso <= tso && !isDropped) return table;
+    }
+    return null;
+  }
+
   /** Every table there ever was, by id. */
   readonly tables = new Map<number, ModelTable>();
   /** Ids that families have or had: none comes again. */
@@ -190,9 +222,6 @@ export class Model {
     return [...this.tables.values()].filter((table) => table.droppedTso === null);
   }
 }
-
-/** Cells of a text; a TTL belongs to the cell before its blank. */
-const splitCells = (text: string): string[] => text.split(/ (?!ttl=)/);
 
 interface StoreRead {
   /** Null: all. */

@@ -16,6 +16,8 @@ export interface Commit {
   readonly cells: readonly ModelCell[];
   /** As the log knows it: 1 SKIP_WAL … 4 FSYNC_WAL. */
   readonly durability: number;
+  /** Changes of files before it; only of observed ones. */
+  readonly turn?: number;
   readonly nonce: string | null;
   /** Family ids of the groups in the log; only of logged ones. */
   readonly familyIds?: readonly number[];
@@ -42,7 +44,11 @@ const hex = (bytes: Uint8Array | null): string | null =>
   bytes === null ? null : Buffer.from(bytes).toString('hex');
 
 /** Tells `sink` of every commit and schema change from now on, in their order. */
-export function observe(server: RegionServer, sink: (entry: Entry) => void): void {
+export function observe(
+  server: RegionServer,
+  turn: () => number,
+  sink: (entry: Entry) => void,
+): void {
   const { queue } = server;
   const commit = queue.commit.bind(queue);
   queue.commit = (table, region, mutation, options, distinct): void => {
@@ -54,6 +60,7 @@ export function observe(server: RegionServer, sink: (entry: Entry) => void): voi
       tableId: table.id,
       cells: cellsOf(mutation, tso),
       durability: options.durability,
+      turn: turn(),
       nonce: hex(options.nonce),
     });
   };

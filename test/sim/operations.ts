@@ -1,8 +1,10 @@
 /** Random operations of the API, from the seed. Few rows and columns, so that operations meet. */
 import type { SeededRandom } from '../../src/io/index.ts';
+import { randomMaintenance, type Maintenance } from './maintenance.ts';
 import type {
   CompareOperator,
-  Condition,
+  CheckAndMutate,
+  ColumnCondition,
   DeleteSpec,
   Durability,
   FamilySpec,
@@ -25,7 +27,7 @@ export type Write =
   | {
       readonly kind: 'check';
       readonly row: string;
-      readonly condition: Condition;
+      readonly condition: ColumnCondition;
       readonly mutations: readonly Mutation[];
     };
 
@@ -69,6 +71,7 @@ const FAMILIES = ['f', 'g', 'h'];
 const COUNTERS = ['n1', 'n2'];
 const TEXTS = ['', 'p', 'q', 'q1'];
 const SPLIT_KEYS = ['b2', 'd', 'm1', 'n'];
+const SPLIT_ROWS = ['b', 'b2', 'd', 'e', 'm1', 'n', 'o'];
 const OPERATORS: readonly CompareOperator[] = [
   'LESS',
   'LESS_OR_EQUAL',
@@ -79,6 +82,9 @@ const OPERATORS: readonly CompareOperator[] = [
   'NO_OP',
 ];
 
+/** What batches are made of here. */
+export type BatchMember = Exclude<Operation, CheckAndMutate>;
+
 /** Draws operations. `nowMs` is the clock; families are drawn from all names, so some operations are refused. */
 export class Workload {
   readonly #random: SeededRandom;
@@ -86,6 +92,7 @@ export class Workload {
   readonly #nowMs: () => number;
   #values = 0;
   #nonces = 0n;
+  #names = 0;
 
   constructor(random: SeededRandom, options: WorkloadOptions, nowMs: () => number) {
     this.#random = random;
@@ -232,7 +239,7 @@ export class Workload {
     });
   }
 
-  #condition(): Condition {
+  #condition(): ColumnCondition {
     const isNumber = this.chance(0.3);
     const value = isNumber ? BigInt(this.#random.int(20)) : `v${this.#random.int(1000)}`;
     return {
@@ -267,7 +274,7 @@ export class Workload {
     });
   }
 
-  batch(): Operation[] {
+  batch(): BatchMember[] {
     const count = 2 + this.#random.int(6);
     return Array.from({ length: count }, () => {
       if (this.chance(0.15)) return { get: this.row(), options: this.readOptions() };
@@ -353,6 +360,14 @@ export class Workload {
     };
   }
 
+  maintenance(): Maintenance {
+    return randomMaintenance(
+      this.#random,
+      () => this.pick(SPLIT_ROWS),
+      () => `pin${++this.#names}`,
+    );
+  }
+
   family(name: string): FamilySpec {
     return {
       name,
@@ -361,6 +376,11 @@ export class Workload {
       ...(this.chance(0.15) ? { MIN_VERSIONS: 1 } : {}),
       ...(this.chance(0.2) ? { KEEP_DELETED_CELLS: this.pick(['TRUE', 'TTL', 'FALSE']) } : {}),
       ...(this.chance(0.3) ? { NEW_VERSION_BEHAVIOR: true } : {}),
+      ...(this.chance(0.5)
+        ? { DATA_BLOCK_ENCODING: this.pick(['PREFIX', 'DIFF', 'FAST_DIFF', 'ROW_INDEX_V1']) }
+        : {}),
+      ...(this.chance(0.5) ? { BLOCKSIZE: 1024 } : {}),
+      ...(this.chance(0.5) ? { BLOOMFILTER: this.pick(['NONE', 'ROW', 'ROWCOL']) } : {}),
       ...(this.chance(0.1) ? { DURABILITY: this.pick(['ASYNC_WAL', 'SYNC_WAL', 'SKIP_WAL']) } : {}),
     };
   }

@@ -11,6 +11,7 @@ export interface Profile {
   readonly faultChance: number;
   readonly clockChance: number;
   readonly changes: number;
+  readonly maintenanceMs: number;
 }
 
 /** What kind of run a seed gives. */
@@ -31,7 +32,12 @@ export function profileOf(random: SeededRandom): Profile {
     },
     open: {
       durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
-      memstoreBytes: 64 * 1024 * 1024,
+      memstoreBytes: (isBusy || random.chance(0.2) ? 1 : 64) * 1024 * 1024,
+      logBytesMax: random.chance(0.5) ? 1024 * 1024 : 256 * 1024 * 1024,
+      historyRetentionMs: [0, 20, 2000, 3_600_000, 3_600_000][random.int(5)]!,
+      historyFilesMax: 2 + random.int(4),
+      ...(random.chance(0.15) ? { historyBytesMax: random.int(20_000) } : {}),
+      autoCompact: random.chance(0.7),
       busyTimeoutMs: 5 + random.int(20),
       logSegmentBytes: 64 * 1024 * (1 + random.int(3)),
       asyncSyncMs: 1 + random.int(30),
@@ -42,5 +48,6 @@ export function profileOf(random: SeededRandom): Profile {
     faultChance: random.chance(0.6) ? 0.5 : 0,
     clockChance: random.chance(0.5) ? 0.02 : 0,
     changes: [0.01, 0.05, 0.2][random.int(3)]!,
+    maintenanceMs: [2, 8, 30, 200][random.int(4)]!,
   };
 }

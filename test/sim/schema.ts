@@ -44,7 +44,6 @@ export interface Outcome {
   readonly families: readonly FamilyRules[];
   readonly durability: string;
   readonly isEnabled: boolean;
-  readonly splits: readonly string[];
   /** What it is after the change: another table with a new id, the same with a new descriptor, or enabled or disabled. */
   readonly effect: 'new' | 'schema' | 'state';
 }
@@ -55,7 +54,7 @@ export function outcomeOf(table: ModelTable | null, change: Change): string | Ou
   if (table === null) return 'TableNotFoundException';
   const { durability } = table.current;
   const families = table.current.families.map(({ rules }) => rules);
-  const same = { families, durability, isEnabled: table.isEnabled, splits: table.splits };
+  const same = { families, durability, isEnabled: table.isEnabled };
   switch (change.kind) {
     case 'addFamily':
     case 'modifyFamily': {
@@ -103,7 +102,6 @@ function created(change: Extract<Change, { kind: 'create' }>): Outcome {
     families: merged([], specs),
     durability: asked ?? 'USE_DEFAULT',
     isEnabled: true,
-    splits: change.splits,
     effect: 'new',
   };
 }
@@ -135,7 +133,7 @@ export function applyOutcome(
   if (outcome.effect !== 'new') return changeTable(model, old, outcome, tso, facts);
   if (old !== null) old.droppedTso = tso;
   if (model.tables.has(facts.id)) return `${name} has the id of another table, ${facts.id}`;
-  const table = new ModelTable(facts.id, name, tso, outcome.splits);
+  const table = new ModelTable(facts.id, name, tso);
   table.isEnabled = outcome.isEnabled;
   model.tables.set(facts.id, table);
   for (const id of facts.familyIds.values()) {

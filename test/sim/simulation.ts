@@ -12,16 +12,19 @@ import {
   type SeededRandom,
   type SimEnv,
 } from '../../src/io/index.ts';
-import { cellsText, cellText, fromAnswer, type ModelCell } from './cells.ts';
+import { cellsText, fromAnswer } from './cells.ts';
 import { Checker, expectedRows, explain } from './checker.ts';
 import { Faults, type FaultKind } from './faults.ts';
+import { FileWatch, type FileEvent } from './file_watch.ts';
 import { SimFailure } from './history.ts';
 import { Journal } from './journal.ts';
+import { Ledger } from './ledger.ts';
 import { factsOf, Life } from './life.ts';
 import type { LifeParts, Retry, Told } from './life_core.ts';
 import { Model } from './model.ts';
-import { joined, readLog, type Commit, type Entry } from './observe.ts';
+import { readLog, readTso, type Commit, type Entry } from './observe.ts';
 import { Workload } from './operations.ts';
+import { PinBook } from './pins.ts';
 import { profileOf, type Profile } from './profile.ts';
 import { applyOutcome, outcomeOf } from './schema.ts';
 
@@ -68,7 +71,15 @@ export class Simulation {
   readonly #options: SimulationOptions;
   readonly #random: SeededRandom;
   readonly #model: Model = new Model();
-  readonly #checker: Checker = new Checker(this.#model);
+  readonly #ledger: Ledger = new Ledger(this.#model);
+  readonly #checker: Checker = new Checker(this.#model, this.#ledger);
+  readonly #pins: PinBook = new PinBook();
+  /** Stamps to read as of in later lives. */
+  readonly #moments: bigint[] = [];
+  /** Changes of files so far. */
+  #turn = 0;
+  /** Changes of files that were under way at the end of a life. */
+  #undecided: FileEvent[] = [];
   readonly #faults: Faults;
   readonly #profile: Profile;
   readonly #workload: Workload;
@@ -173,8 +184,10 @@ export class Simulation {
 
   async #live(): Promise<void> {
     const server = await this.#open();
+    const watch = this.#watch(server);
     await this.#env.drive(this.#recovered(server));
-    const { clients, changes } = this.#profile;
+    watch.turn = this.#turn;
+    const { clients, changes, maintenanceMs } = this.#profile;
     const parts: LifeParts = {
       env: this.#env,
       server,
@@ -187,6 +200,10 @@ export class Simulation {
       clients,
       retries: this.#retries,
       changes,
+      watch,
+      pins: this.#pins,
+      maintenanceMs,
+      moments: this.#moments,
     };
     const life = new Life(parts, this.#clockMaxMs);
     life.isFaulty = this.#openedFaulty;
@@ -194,8 +211,27 @@ export class Simulation {
     life.start();
     await this.#work(life);
     const ending = await this.#finish(life);
-    this.#judge(life, ending);
+    await this.#judge(life, ending);
     this.journal.note(() => `disk ${this.#env.fs.digest()}`);
+  }
+
+  #watch(server: RegionServer): FileWatch {
+    const env = this.#env;
+    const { historyRetentionMs = 0, historyBytesMax } = this.#profile.open;
+    return new FileWatch({
+      env,
+      server,
+      turn: this.#turn,
+      entryCount: () => this.#life?.entries.length ?? 0,
+      floorMax: () => {
+        if (this.#life?.isFaulty === true || this.#openedFaulty) return null;
+        const nowMs = Math.max(server.oracle.physicalMs, env.clock.nowMs());
+        const promised = BigInt(Math.max(0, nowMs - historyRetentionMs)) << 18n;
+        const kept = historyBytesMax === undefined ? promised : readTso(server);
+        const pinned = this.#pins.oldest(this.#life?.clockMaxMs ?? this.#clockMaxMs) ?? kept;
+        return pinned < kept ? pinned : kept;
+      },
+    });
   }
 
   /** Lets the clients work until the life is to end, with faults and jumps of the clock. */
@@ -312,13 +348,21 @@ export class Simulation {
     this.#promises = { power, kill: max(kill, power) };
   }
 
-  #judge(life: Life, ending: Ending): void {
+  async #judge(life: Life, ending: Ending): Promise<void> {
     const defaultDurability = this.#profile.open.durability ?? 'FSYNC_WAL';
     const { entries, intents, reads } = life;
     // A change may have been made, and worked with, before its caller heard of it.
     this.#pending = life.pendingChange;
     this.#decidePending(life.server);
-    this.#checker.check({ entries, intents, reads, defaultDurability });
+    const { events, claims, turn } = life.parts.watch;
+    await this.#ledger.read(events);
+    this.#checker.check({ entries, intents, reads, events, claims, defaultDurability });
+    this.#undecided = events.filter((event) => event.turn === 0);
+    this.#turn = turn;
+    this.#pins.endLife();
+    for (let i = 0; i < 3 && entries.length > 0; i++) {
+      this.#moments.push(entries[this.#random.int(entries.length)]!.tso);
+    }
     this.#endings[ending]++;
     this.#commits += entries.length;
     this.#reads += reads.length;
@@ -400,10 +444,12 @@ export class Simulation {
     this.#env.clock.nowMs();
     const log = await readLog(this.#env, `${DIR}/wal`);
     const last = this.#checkLog(log, server);
-    this.#forgetLost(last, server);
-    if (this.#told.acked > last) this.#told.acked = last;
     this.#decidePending(server);
     this.#pending = null;
+    this.#decideFiles(server);
+    this.#forgetLost(last);
+    if (this.#told.acked > last) this.#told.acked = last;
+    this.#checkPins(server);
     this.#promises = { power: last, kill: last };
     await this.#audit(server);
   }
@@ -448,7 +494,7 @@ export class Simulation {
     }
   }
 
-  #forgetLost(last: bigint, server: RegionServer): void {
+  #forgetLost(last: bigint): void {
     const skipped = new Set(this.#skipped);
     const lost = new Set(skipped);
     for (const tso of this.#logged.keys()) if (tso > last) lost.add(tso);
@@ -456,9 +502,7 @@ export class Simulation {
     if (lost.size === 0) return;
     for (const tso of lost) this.#logged.delete(tso);
     for (const table of this.#model.tables.values()) {
-      table.forget(
-        (familyId, cell) => lost.has(cell.tso) && !isFlushed(server, table.id, familyId, cell),
-      );
+      table.forget((cell) => cell.isInFile !== true && lost.has(cell.tso));
     }
     for (const [nonce, tso] of this.#checker.nonces) {
       if (!lost.has(tso)) continue;
@@ -467,6 +511,34 @@ export class Simulation {
     }
     this.#lost += lost.size;
     this.journal.note(() => `lost ${lost.size} commits`);
+  }
+
+  /** A change of files that was under way when the life ended was made, or it was not: as a whole. */
+  #decideFiles(server: RegionServer): void {
+    const undecided = this.#undecided;
+    this.#undecided = [];
+    // They are made in their order.
+    const made = undecided.slice(0, 1 + undecided.findLastIndex((event) => isMade(server, event)));
+    for (const event of made) this.#ledger.play(event, ++this.#turn);
+    if (undecided.length > 0) {
+      this.journal.note(() => `${made.length} of ${undecided.length} changes of files had been made`);
+    }
+    this.#ledger.compare(server, this.journal.step);
+  }
+
+  #checkPins({ pins: kept }: RegionServer): void {
+    const listed = kept.list();
+    for (const pin of this.#pins.named) {
+      if (listed.some(({ name, tso }) => name === pin.name && tso === pin.tso)) continue;
+      throw new SimFailure(this.journal.step, `pin ${pin.name} at ${pin.tso} is gone`);
+    }
+    for (const { name, tso } of listed) {
+      const isKnown = this.#pins.named.some((pin) => pin.name === name);
+      if (!isKnown) this.#pins.add({ name, tso, untilMs: Infinity, handle: null });
+      if (isKnown || this.#pins.unsure.has(name)) continue;
+      throw new SimFailure(this.journal.step, `pin ${name} is back`);
+    }
+    this.#pins.unsure.clear();
   }
 
   /** Finds out whether the change of schema that was under way exists. */
@@ -523,7 +595,6 @@ export class Simulation {
           moment,
         );
         if (rows.join('\n') === wanted.join('\n')) continue;
-        if (table.hasFiles && table.hasWritten(rows, cellText)) continue;
         const at = rows.findIndex((row, i) => row !== wanted[i]);
         const where = at < 0 ? rows.length : at;
         throw new SimFailure(
@@ -542,16 +613,24 @@ function vouchedBytes(path: string, bytes: Uint8Array): number {
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** The cell has gone to a store file: what skipped the log is not lost then. */
-function isFlushed(
-  server: RegionServer,
-  tableId: number,
-  familyId: number,
-  { row, tso }: ModelCell,
-): boolean {
-  const region = server.catalog.byId(tableId)?.regionOf(Buffer.from(row, 'latin1'));
-  const store = region?.stores.find((one) => one.familyId === familyId);
-  return store !== undefined && tso <= joined(store.flushedHigh, store.flushedLow);
+/** Whether the manifest has made a change that was under way. */
+function isMade({ manifest }: RegionServer, { edits }: FileEvent): boolean {
+  const puts = edits.flatMap((edit) => {
+    if (!('record' in edit)) return [];
+    if (edit.collection === 'file' || edit.collection === 'region') {
+      return [manifest.get(edit.collection, edit.record.id) !== undefined];
+    }
+    return edit.collection === 'snapshot'
+      ? [manifest.get('snapshot', edit.record.name) !== undefined]
+      : [];
+  });
+  if (puts.length > 0) return puts.includes(true);
+  return edits.some(
+    (edit) =>
+      'key' in edit &&
+      ((edit.collection === 'file' && manifest.get('file', edit.key) === undefined) ||
+        (edit.collection === 'snapshot' && manifest.get('snapshot', edit.key) === undefined)),
+  );
 }
 
 const isLogged = (entry: Entry): boolean => entry.kind === 'control' || entry.durability > 1;
