@@ -75,6 +75,7 @@ export class Background {
       nowMs,
       concurrencyMax: COMPACTIONS_MAX,
       bytesPerSecondMax: settings.compactionBytesPerSecond,
+      offPeakHours: settings.offPeakHours,
       compacted: (table, region) => {
         this.history.consider(region);
         this.onNewFiles?.(table, region);

@@ -15,6 +15,7 @@ import type { MutationBuffer, Region } from '../region/index.ts';
 import { FSYNC_WAL, KIND_COMMIT, KIND_CONTROL, SKIP_WAL } from '../wal/index.ts';
 import type { RecordHead } from '../wal/index.ts';
 import type { ReadPoint } from './read_point.ts';
+import { WritePacer } from './write_pacer.ts';
 import type { FamilyState, TableState } from './table_state.ts';
 
 /** Where commits are logged: the log writer, or nothing for a store in memory. */
@@ -117,6 +118,8 @@ export class CommitQueue {
   readonly #readPoint: ReadPoint;
   readonly #limits: MemstoreLimits;
   readonly #timers: Timers;
+  /** Slows writers before memory stops them. */
+  readonly pacer: WritePacer;
   /** Hashes of the rows that got a marker without timestamp in millisecond `#markerMs`. */
   readonly #markedRows = new Set<number>();
   #markerMs = 0;
@@ -158,6 +161,7 @@ export class CommitQueue {
     this.#pressureBytes = parts.limits.serverBytes * PRESSURE_SHARE;
     this.#regionPressureBytes = parts.limits.regionBytes * PRESSURE_SHARE;
     this.#timers = parts.timers;
+    this.pacer = new WritePacer(parts.timers);
   }
 
   /** From now on every write is refused with this error. The first reason stays. */
@@ -175,6 +179,10 @@ export class CommitQueue {
    * wait for. Throws why writes are refused: closed, log failed, oracle not calibrated.
    */
   canAdmit(region: Region, mutation: MutationBuffer): boolean {
+    return this.#hasRoom(region, mutation) && this.pacer.mayGo(this.#shareUsed(region));
+  }
+
+  #hasRoom(region: Region, mutation: MutationBuffer): boolean {
     this.#checkTakesWrites();
     return (
       this.#clock.hasRoom() &&
@@ -189,7 +197,11 @@ export class CommitQueue {
    * full.
    */
   admit(region: Region, mutation: MutationBuffer): Promise<void> | null {
-    if (this.canAdmit(region, mutation)) return null;
+    if (this.#hasRoom(region, mutation)) {
+      const share = this.#shareUsed(region);
+      if (this.pacer.mayGo(share) || this.pacer.takeGrant()) return null;
+      return this.pacer.wait(share);
+    }
     if (!this.#clock.hasRoom()) return this.#clock.waitForRoom();
     if (!this.#hasMemory(region, mutation.size)) return this.#waitForMemory(region, mutation.size);
     return this.#log.makeRoom(logBytesOf(region, mutation));
@@ -204,13 +216,20 @@ export class CommitQueue {
     for (const { region, mutation } of parts) {
       cellBytes += mutation.size;
       logBytes += logBytesOf(region, mutation);
-      if (!this.#hasMemory(region, mutation.size)) return this.#waitForMemory(region, mutation.size);
+      if (!this.#hasMemory(region, mutation.size))
+        return this.#waitForMemory(region, mutation.size);
     }
     const heapBytes = this.memstoreHeapBytes + cellBytes;
     if (heapBytes > this.#limits.serverBytes && cellBytes <= this.#limits.serverBytes) {
       return this.#waitForMemory(parts[0]!.region, cellBytes);
     }
     return this.#log.roomFor(logBytes) ? null : this.#log.makeRoom(logBytes);
+  }
+
+  /** How much of its limit memory takes: the server's or the region's, whichever is fuller. */
+  #shareUsed(region: Region): number {
+    const { serverBytes, regionBytes } = this.#limits;
+    return Math.max(this.memstoreHeapBytes / serverBytes, region.memstoreHeapBytes / regionBytes);
   }
 
   #hasMemory(region: Region, bytes: number): boolean {

@@ -4,8 +4,14 @@
  * starve the others. The work is done on a worker; the switch is a commit (file_switch.ts).
  */
 import type { Env } from '../io/index.ts';
-import { COMPACTION_RULES, rewriteJob, selectCompaction } from '../region/index.ts';
-import type { CompactionRules, Region, Store, StoreFile } from '../region/index.ts';
+import {
+  COMPACTION_RULES,
+  OFF_PEAK_RATIO,
+  isOffPeak,
+  rewriteJob,
+  selectCompaction,
+} from '../region/index.ts';
+import type { CompactionRules, OffPeakHours, Region, Store, StoreFile } from '../region/index.ts';
 import type { FileSwitch } from './file_switch.ts';
 import type { Logger } from './logger.ts';
 import type { FilePlace, StoreFiles } from './store_files.ts';
@@ -27,6 +33,7 @@ export interface CompactorParts {
   /** A region has new files, and perhaps new history. */
   readonly compacted?: (table: TableState, region: Region) => void;
   readonly rules?: CompactionRules;
+  readonly offPeakHours: OffPeakHours | null;
 }
 
 export class Compactor {
@@ -65,8 +72,15 @@ export class Compactor {
     if (store.files.some(({ info }) => info.isReference)) return store.files;
     const oldestFirst = store.files.toReversed();
     const sizes = oldestFirst.map((file) => file.info);
-    const chosen = selectCompaction(sizes, this.#rules, oldestFirst.length >= FILES_FORCED);
+    const chosen = selectCompaction(sizes, this.#rulesNow(), oldestFirst.length >= FILES_FORCED);
     return chosen === null ? null : oldestFirst.slice(chosen.from, chosen.to).toReversed();
+  }
+
+  #rulesNow(): CompactionRules {
+    const { offPeakHours, nowMs } = this.#parts;
+    if (offPeakHours === null) return this.#rules;
+    const hour = new Date(nowMs()).getHours();
+    return isOffPeak(offPeakHours, hour) ? { ...this.#rules, ratio: OFF_PEAK_RATIO } : this.#rules;
   }
 
   #startWaiting(): void {

@@ -172,9 +172,7 @@ export class RegionChanges {
       await this.#parts.lateSyncs.settled(table);
       const made = borders.map((border) => this.#recordOf(table, old, border));
       let regions: readonly Region[] = [];
-      const edits = empty
-        ? this.#emptyingEdits(table, old, made)
-        : this.#editsOf(table, old, made);
+      const edits = empty ? this.#emptyingEdits(table, old, made) : this.#editsOf(table, old, made);
       await this.#parts.manifest.commit(edits, {
         applied: () => (regions = this.#apply(table, old, made)),
       });
@@ -240,11 +238,7 @@ export class RegionChanges {
   }
 
   /** As `#editsOf`, but nothing of the files is kept. */
-  #emptyingEdits(
-    table: TableState,
-    old: readonly Region[],
-    made: readonly RegionRecord[],
-  ): Edit[] {
+  #emptyingEdits(table: TableState, old: readonly Region[], made: readonly RegionRecord[]): Edit[] {
     const { past, readPoint } = this.#parts;
     const nowTso = joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
     const edits = this.#editsOf(table, old, made).filter(

@@ -119,6 +119,11 @@ export class RegionServer {
     this.queue = commitQueueOf(parts);
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
     this.queue.onNonce = (nonce, high, low) => this.nonces.committed(nonce, joinHalves(high, low));
+    this.queue.pacer.onSlow = () =>
+      this.logger.warn(
+        { memstoreHeapBytes: this.queue.memstoreHeapBytes },
+        'writers are slowed: memory fills faster than flushes empty it',
+      );
     this.queue.onBroken = (error) => this.logFailed(error);
     this.rows = new RowWriter({
       catalog: this.catalog,
@@ -259,6 +264,7 @@ export class RegionServer {
         history_merges: history.merges,
         history_failures: this.background.history.failures,
         commits: queue.commits,
+        commits_slowed: queue.pacer.slowed,
         log_records: log?.metrics.records ?? 0,
         log_bytes: log?.metrics.bytes ?? 0,
         log_batches: log?.metrics.batches ?? 0,

@@ -460,11 +460,16 @@ export class SchemaChanges {
   ): Promise<void> {
     await this.inOrder(async () => {
       const old = this.#table(name);
-      await this.#replaceBy(`truncate table ${old.name}`, old, (tso) => {
-        const kept = options.preserveSplits === false ? old.regions.slice(0, 1) : old.regions;
-        const startKeys = kept.map((region) => region.startKey);
-        return this.#newTable(old.schema, startKeys, tso);
-      }, options.force);
+      await this.#replaceBy(
+        `truncate table ${old.name}`,
+        old,
+        (tso) => {
+          const kept = options.preserveSplits === false ? old.regions.slice(0, 1) : old.regions;
+          const startKeys = kept.map((region) => region.startKey);
+          return this.#newTable(old.schema, startKeys, tso);
+        },
+        options.force,
+      );
     });
   }
 

@@ -30,6 +30,19 @@ export const COMPACTION_RULES: CompactionRules = {
 /** HBase: hbase.hstore.compaction.ratio.offpeak. */
 export const OFF_PEAK_RATIO = 5;
 
+/** Hours of the day in which larger files are compacted, too: from `start` up to before `end`, over midnight if that is less. */
+export interface OffPeakHours {
+  /** 0 to 23, as the clock on the wall shows it. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Whether an hour (0 to 23) is off-peak. As in HBase (OffPeakHours) equal ends mean never. */
+export function isOffPeak({ start, end }: OffPeakHours, hour: number): boolean {
+  if (start <= end) return start <= hour && hour < end;
+  return hour >= start || hour < end;
+}
+
 /**
  * Indexes [from, to) of the files to compact, oldest first; null for none. Leading (oldest) files that are too large in
  * proportion to the newer ones are passed over; `isForced` (too many files) takes at least the newest `filesMin`.

@@ -10,8 +10,13 @@ export { historyMergeJob } from './history_merge.ts';
 export type { HistoryInput, HistoryMergeInput, HistoryMergeOutput } from './history_merge.ts';
 export { DroppedAfter, TAG_DROP_TSO } from './drop_tag.ts';
 export { rowRangeOf } from './row_range_source.ts';
-export { COMPACTION_RULES, selectCompaction } from './compaction_policy.ts';
-export type { CompactionCandidate, CompactionRules } from './compaction_policy.ts';
+export {
+  COMPACTION_RULES,
+  OFF_PEAK_RATIO,
+  isOffPeak,
+  selectCompaction,
+} from './compaction_policy.ts';
+export type { CompactionCandidate, CompactionRules, OffPeakHours } from './compaction_policy.ts';
 export { Region, regionIndexOf } from './region.ts';
 export * from './scan/index.ts';
 export * from './memstore/index.ts';
