@@ -9,6 +9,7 @@ import type { OpenRequest } from './subject.ts';
 import { builtModule } from './subjects/cellar.ts';
 import { SUBJECTS } from './subjects/index.ts';
 import type { Measure, RunSettings } from './workload.ts';
+import { cutsOf } from './workloads/regions.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
 export interface ChildRequest {
@@ -58,7 +59,7 @@ async function runWorkload(request: ChildRequest): Promise<ChildAnswer> {
     reopen: dataset !== null || (workload.reopens === true && request.phase === 'run'),
     unflushed: workload.reopens === true,
     autoCompact: workload.autoCompact ?? true,
-    splits: [],
+    splits: workload.regions === undefined ? [] : cutsOf(workload.regions),
     rows: dataset?.rows(settings) ?? 0,
   };
   await loadCode(request.subject);

@@ -24,6 +24,8 @@ export interface Subject {
   flush?(): Promise<void>;
   /** Merges all store files, beside reads and writes. */
   compact?(): Promise<void>;
+  /** Splits the region that holds the row, there. */
+  split?(row: Uint8Array): Promise<void>;
   /** Settles when all data lie in the store's own files and no background work is left. */
   settle(): Promise<void>;
   close(): Promise<void>;

@@ -58,6 +58,8 @@ export interface Workload extends WorkloadHead {
   /** By default as Cellar is shipped. */
   readonly memory?: (sizes: Sizes) => Memory;
   readonly autoCompact?: boolean;
+  /** Into how many regions the table is cut, where a store has such; default 1. */
+  readonly regions?: number;
   /** The store is filled by another process, which is killed. */
   readonly reopens?: boolean;
   /** The time of opening is part of the value. */

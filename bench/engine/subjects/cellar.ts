@@ -12,7 +12,7 @@ interface OpenOptions {
   readonly logBytesMax: number;
   readonly autoCompact: boolean;
 }
-interface CellarModule {
+export interface CellarModule {
   readonly open: (dir: string, options: OpenOptions) => Promise<Connection>;
 }
 
@@ -106,6 +106,10 @@ class CellarSubject implements Subject {
 
   flush(): Promise<void> {
     return this.#connection.admin.flush(TABLE);
+  }
+
+  split(row: Uint8Array): Promise<void> {
+    return this.#connection.admin.split(TABLE, row);
   }
 
   compact(): Promise<void> {

@@ -3,6 +3,7 @@ import { COMPACTION_READS, FLUSH_PAUSE } from './background.ts';
 import { FILES_COLD, FILES_LOAD, FILES_READS } from './files.ts';
 import { MEMORY_READS, MEMSTORE, MEMSTORE_LARGE } from './memory.ts';
 import { CELLS, OPEN_MANY_FILES } from './size.ts';
+import { REGIONS } from './regions.ts';
 import { BUSY_DISK, REOPEN } from './trouble.ts';
 import { BATCHES, INCREMENTS_64, PUTS_1, PUTS_64 } from './writes.ts';
 
@@ -24,6 +25,7 @@ export const WORKLOADS: readonly Workload[] = [
   COMPACTION_READS,
   OPEN_MANY_FILES,
   ...CELLS,
+  ...REGIONS,
 ];
 
 /** The lines of the table that a workload fills: its own, and what it says besides. */

@@ -4,10 +4,12 @@ import { rateAsync } from '../workload.ts';
 import type { Measure, RunSettings, Workload } from '../workload.ts';
 import type { Subject } from '../subject.ts';
 
-const KEY_SPACE = 1_000_000_000;
+export const KEY_SPACE = 1_000_000_000;
 const BATCH = 1000;
 
-function putters(writers: number): (subject: Subject, settings: RunSettings) => Promise<Measure> {
+export function putters(
+  writers: number,
+): (subject: Subject, settings: RunSettings) => Promise<Measure> {
   return (subject, settings) => {
     const random = new Random(7);
     const values = new Values();
