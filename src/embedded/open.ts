@@ -2,10 +2,20 @@
  * `open` as users have it: the engine with what the layers above it add (transactions, the change feed, backups) on one
  * connection. Lies below `server` and `cli`, which serve and drive such a connection.
  */
-import { EmbeddedConnection, openServer } from '../engine/index.ts';
-import type { OpenOptions, RegionServer } from '../engine/index.ts';
+import { EmbeddedConnection, commitOptions, openServer, transactOverAll } from '../engine/index.ts';
+import type { OpenOptions, RegionServer, TableState } from '../engine/index.ts';
 import { TableNotFoundException, isHiddenTable } from '../model/index.ts';
-import type { Table, Transaction, TransactionOptions } from '../model/index.ts';
+import type {
+  Durability,
+  Table,
+  TransactResult,
+  Transaction,
+  TransactionOptions,
+  TransactionalConnection,
+  WideTransaction,
+  WorkOptions,
+} from '../model/index.ts';
+import type { MutationBuffer } from '../region/index.ts';
 import { TransactionHandle, TransactionManager } from '../txn/index.ts';
 import type { TransactionKnobs } from '../txn/index.ts';
 
@@ -15,7 +25,7 @@ export interface StoreOptions extends OpenOptions {
   readonly transactions?: Partial<TransactionKnobs>;
 }
 
-export class StoreConnection extends EmbeddedConnection {
+export class StoreConnection extends EmbeddedConnection implements TransactionalConnection {
   readonly transactions: TransactionManager;
 
   constructor(server: RegionServer, transactions: TransactionManager) {
@@ -31,6 +41,24 @@ export class StoreConnection extends EmbeddedConnection {
   /** A two-phase transaction; nothing happens before its `begin`. */
   transaction(options: TransactionOptions): Transaction {
     return new TransactionHandle(this.transactions, options);
+  }
+
+  /**
+   * Runs `work` over any rows and tables and commits what it wrote, all at once or nothing; does it again when others wrote
+   * what it has read (serializable, the default) or is to write (snapshot). Throws what `work` throws,
+   * RowLockedByTransaction, TransactionConflictException after too many attempts.
+   */
+  transact<T>(
+    work: (tx: WideTransaction) => Promise<T>,
+    options: WorkOptions = {},
+  ): Promise<TransactResult<T>> {
+    const { server } = this;
+    const parts = {
+      server,
+      options: (table: TableState, mutation: MutationBuffer, durability?: Durability) =>
+        commitOptions(server, table, mutation, { durability }),
+    };
+    return server.track(() => transactOverAll(parts, work, options));
   }
 
   override async close(): Promise<void> {

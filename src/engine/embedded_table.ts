@@ -56,7 +56,7 @@ import {
 import type { RowContext } from './row_operations.ts';
 import type { EncodeRow, Prepared, RowOperation, Steps } from './row_writer.ts';
 import { durabilityNumber } from './table_state.ts';
-import { transact } from './transact.ts';
+import { transactInRegion } from './transact.ts';
 import type { TableState } from './table_state.ts';
 
 interface CommitWishes {
@@ -157,14 +157,8 @@ export class EmbeddedTable implements Table {
     );
   }
 
-  /** What was asked for; else the strongest of what the families touched ask for. */
   #commitOptions(table: TableState, mutation: MutationBuffer, wishes: CommitWishes): CommitOptions {
-    return commitOptionsOf(table, mutation, {
-      durability: wishedDurability(wishes.durability),
-      byDefault: durabilityNumber(this.#server.settings.durability),
-      nonce: wishes.nonce ?? null,
-      batchMs: wishes.batchMs ?? 0,
-    });
+    return commitOptions(this.#server, table, mutation, wishes);
   }
 
   async mutateRow(row: Bytes, mutations: readonly Mutation[]): Promise<MutationResult> {
@@ -381,11 +375,10 @@ export class EmbeddedTable implements Table {
   ): Promise<TransactResult<T>> {
     const parts = {
       server: this.#server,
-      tableName: this.name,
       options: (table: TableState, mutation: MutationBuffer, durability?: Durability) =>
-        this.#commitOptions(table, mutation, { durability }),
+        commitOptions(this.#server, table, mutation, { durability }),
     };
-    return this.#server.track(() => transact(parts, target, work, options));
+    return this.#server.track(() => transactInRegion(parts, this.name, target, work, options));
   }
 
   async batch(operations: readonly Operation[]): Promise<OperationOutcome[]> {
@@ -490,6 +483,21 @@ export class EmbeddedTable implements Table {
     this.#server.checkOpen();
     return this.#server.reads.count(this.name, options);
   }
+}
+
+/** What was asked for; else the strongest of what the families touched ask for. */
+export function commitOptions(
+  server: RegionServer,
+  table: TableState,
+  mutation: MutationBuffer,
+  wishes: CommitWishes,
+): CommitOptions {
+  return commitOptionsOf(table, mutation, {
+    durability: wishedDurability(wishes.durability),
+    byDefault: durabilityNumber(server.settings.durability),
+    nonce: wishes.nonce ?? null,
+    batchMs: wishes.batchMs ?? 0,
+  });
 }
 
 function wishedDurability(word: Durability | undefined): number {

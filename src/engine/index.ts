@@ -29,3 +29,6 @@ export { ARCHIVED_FLAG, ARCHIVE_SETTING, backupDetail, packBackupDetail } from '
 export type { ArchiveHold, BackupDetail, LogNeed } from './log_archive.ts';
 export type { TableToPlace } from './schema_changes.ts';
 export { MERGED_FLAG, PART_FLAG } from './store_files.ts';
+export { isRowWrittenInMemory, isRowWrittenSince } from './written_since.ts';
+export { transactOverAll } from './transact.ts';
+export { commitOptions } from './embedded_table.ts';

@@ -1,111 +1,154 @@
 /**
- * Transactions over the rows of one region, usually those of one key prefix: read, write, read the own writes, commit all or
- * nothing with one TSO, serializably.
+ * Interactive transactions: read, write, read the own writes, commit all or nothing with one TSO. Over the rows of one
+ * region (`table.transact`), or over any rows of any tables (`connection.transact`).
  *
  * A transaction reads what was applied when it began, synced or not, as read-modify-write does, and keeps its own writes in
- * memstores of its own, which lie over the region's. It takes no locks while it runs. In the commit step it looks whether
- * anything that it has read was written since: if not, it commits in that very step; otherwise its work is done again from the
- * start. So nobody waits for a slow transaction, and whoever makes another start over has committed. Every answer waits for the
- * read point, as always.
+ * memstores of its own, which lie over the regions'. It takes no locks while it runs. In the commit step it looks whether
+ * anything that it has read (serializable), or is to write (snapshot), was written since: if not, it commits in that very
+ * step; otherwise its work is done again from the start. So nobody waits for a slow transaction, and whoever makes another
+ * start over has committed. Every answer waits for the read point, as always.
  */
-import { END, READY, WAIT, compareBytes, compareRanges, toStringBinary } from '../cell/index.ts';
-import type { CellSource, SeekKey } from '../cell/index.ts';
+import { compareBytes } from '../cell/index.ts';
 import {
   IllegalArgumentException,
   TransactionConflictException,
-  WrongRegionException,
   checkOptionNames,
-  normalizeRead,
-  normalizeScan,
-  toRow,
 } from '../model/index.ts';
 import type {
-  Bytes,
-  ColumnCondition,
-  DeleteSpec,
   Durability,
   GroupTransaction,
-  MutationOptions,
-  ReadOptions,
-  ReadSpec,
-  Result,
-  ScanOptions,
   TransactOptions,
   TransactResult,
+  TransactTable,
   TransactTarget,
-  Values,
+  WideTransaction,
+  WorkOptions,
 } from '../model/index.ts';
-import { CellBatch, Memstore, PointReader, RegionScanner, openStores } from '../region/index.ts';
-import type { MutationBuffer, Region, SourceWishes, Store } from '../region/index.ts';
-import type { CommitOptions } from './commit_queue.ts';
-import { CellEncoder, encodeDelete, encodePut, needsNewest } from './encode.ts';
-import { isLess, joinHalves } from './read_point.ts';
+import type { MutationBuffer, Region } from '../region/index.ts';
+import type { CommitOptions, CommitPart } from './commit_queue.ts';
+import { joinHalves } from './read_point.ts';
 import type { RegionServer } from './region_server.ts';
-import { conditionHolds, incremented } from './row_operations.ts';
-import { isCurrent } from './row_writer.ts';
+import { isIntended } from './row_writer.ts';
 import type { TableState } from './table_state.ts';
+import { TransactView } from './transact_view.ts';
 
 const OPTION_NAMES: ReadonlySet<string> = new Set(['durability', 'attemptsMax']);
+const WORK_OPTION_NAMES: ReadonlySet<string> = new Set([
+  'durability',
+  'attemptsMax',
+  'isolation',
+  'label',
+]);
 const ATTEMPTS_MAX = 50;
 const BACKOFF_MS_MAX = 10;
-const SCAN_STEP = { resultsMax: 1000, bytesMax: 1024 * 1024, examinedMax: 20_000 };
 
-/** What the table gives to its transactions. */
+/** How a commit of these cells is made. */
+export type OptionsOf = (
+  table: TableState,
+  mutation: MutationBuffer,
+  durability: Durability | undefined,
+) => CommitOptions;
+
 export interface TransactParts {
   readonly server: RegionServer;
-  readonly tableName: string;
-  readonly options: (
-    table: TableState,
-    mutation: MutationBuffer,
-    durability: Durability | undefined,
-  ) => CommitOptions;
+  readonly options: OptionsOf;
 }
 
-/** Rows in [from, to) were read. */
-interface ReadRange {
-  readonly from: Uint8Array;
-  readonly to: Uint8Array;
+interface Plan<W> {
+  /** Opens the tables of an attempt; null with a gate to wait for. */
+  readonly open: (attempt: Attempt) => W | Promise<void>;
+  readonly what: string;
+  readonly isSnapshot: boolean;
+  readonly durability: Durability | undefined;
+  readonly attemptsMax: number;
+  readonly label: string | null;
 }
 
-/** Encodes a write into the commit. */
-type Encode = (encoder: CellEncoder, mutation: MutationBuffer) => void;
-
-/** Runs `work` until it commits. Throws what it throws, WrongRegionException, TransactionConflictException. */
-export async function transact<T>(
+/**
+ * Over one region of a table. Runs `work` until it commits. Throws what it throws, WrongRegionException,
+ * TransactionConflictException.
+ */
+export async function transactInRegion<T>(
   parts: TransactParts,
+  tableName: string,
   target: TransactTarget,
   work: (tx: GroupTransaction) => Promise<T>,
   options: TransactOptions,
 ): Promise<TransactResult<T>> {
   checkOptionNames(options, OPTION_NAMES, 'transact');
-  const { server, tableName } = parts;
-  const attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX;
-  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-    const table = server.catalog.writable(tableName);
-    if (table.gate !== null) {
-      await table.gate;
-      attempt--;
-      continue;
-    }
-    const run = new Attempt(parts, table, regionOf(server, table, target));
-    let value: T;
+  const { server } = parts;
+  return run(parts, work, {
+    open: (attempt) => {
+      const table = server.catalog.writable(tableName);
+      return table.gate ?? attempt.view(table, regionOf(server, table, target));
+    },
+    what: `a transaction on table ${tableName}`,
+    isSnapshot: false,
+    durability: options.durability,
+    attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
+    label: null,
+  });
+}
+
+/** Over all tables. As `transactInRegion`. */
+export async function transactOverAll<T>(
+  parts: TransactParts,
+  work: (tx: WideTransaction) => Promise<T>,
+  options: WorkOptions,
+): Promise<TransactResult<T>> {
+  checkOptionNames(options, WORK_OPTION_NAMES, 'transact');
+  const { isolation } = options;
+  if (isolation !== undefined && isolation !== 'serializable' && isolation !== 'snapshot') {
+    throw new IllegalArgumentException(
+      `isolation is serializable or snapshot, not '${String(isolation)}'`,
+    );
+  }
+  return run(parts, work, {
+    open: (attempt) => attempt,
+    what: 'a transaction',
+    isSnapshot: isolation === 'snapshot',
+    durability: options.durability,
+    attemptsMax: options.attemptsMax ?? ATTEMPTS_MAX,
+    label: options.label ?? null,
+  });
+}
+
+async function run<T, W>(
+  parts: TransactParts,
+  work: (tx: W) => Promise<T>,
+  plan: Plan<W>,
+): Promise<TransactResult<T>> {
+  const { server } = parts;
+  for (let attempt = 1; attempt <= plan.attemptsMax; attempt++) {
+    const tx = new Attempt(parts, plan.isSnapshot, plan.label);
     try {
-      value = await work(run);
-    } catch (error) {
-      // It goes by what was read: that must be visible to everyone, and must have been so at one moment.
-      if (await run.isOutdated()) continue;
-      throw error;
+      const opened = plan.open(tx);
+      if (opened instanceof Promise) {
+        await opened;
+        attempt--;
+        continue;
+      }
+      let value: T;
+      try {
+        value = await work(opened);
+      } catch (error) {
+        // It goes by what was read: that must be visible to everyone, and must have been so at one moment.
+        if (await tx.isOutdated()) continue;
+        throw error;
+      } finally {
+        tx.end();
+      }
+      const tso = await tx.commit(plan.durability);
+      if (tso !== undefined) return { tso, value, attempts: attempt };
     } finally {
-      run.close();
+      tx.release();
     }
-    const tso = await run.commit(options.durability);
-    if (tso !== undefined) return { tso, value, attempts: attempt };
     server.transactConflicts++;
     const wait = Math.min(attempt, BACKOFF_MS_MAX) * (server.env.random.bytes(1)[0]! / 256);
     if (attempt > 2) await server.env.timers.sleep(wait);
   }
   throw new TransactionConflictException(
-    `a transaction on table ${tableName} was overtaken by other writers ${attemptsMax} times`,
+    `${plan.what} was overtaken by other writers ${plan.attemptsMax} times`,
   );
 }
 
@@ -116,233 +159,118 @@ function regionOf(server: RegionServer, table: TableState, target: TransactTarge
   return table.regionOf(typeof target === 'string' ? Buffer.from(target, 'utf8') : target);
 }
 
-class Attempt implements GroupTransaction {
+/** A row to lock for the commit. */
+interface LockedRow {
+  readonly table: TableState;
+  readonly region: Region;
+  readonly row: Uint8Array;
+}
+
+class Attempt implements WideTransaction {
   readonly #parts: TransactParts;
-  readonly #table: TableState;
-  readonly #version: number;
-  readonly #region: Region;
-  /** Sees commits at or below this. */
+  readonly #isSnapshot: boolean;
+  readonly #label: string | null;
   readonly #high: number;
   readonly #low: number;
   readonly #nowMs: number;
-  readonly #encoder: CellEncoder = new CellEncoder();
-  readonly #reads: ReadRange[] = [];
-  readonly #writes: Encode[] = [];
-  /** Rows written, by their bytes as text. */
-  readonly #rows = new Map<string, Uint8Array>();
-  /** The own writes, by index of the family. */
-  readonly #own: (Memstore | null)[];
-  /** Newest timestamp read of a row: what is written then is not older. */
-  readonly #floors = new Map<string, bigint>();
-  #durability: Durability | undefined;
+  readonly #views = new Map<TableState, TransactView>();
+  readonly #hold: { release(): void };
+  /** A table was changed between the moment and its first use. */
+  #isStale = false;
   #isOver = false;
 
-  constructor(parts: TransactParts, table: TableState, region: Region) {
-    const { readPoint, reads } = parts.server;
+  constructor(parts: TransactParts, isSnapshot: boolean, label: string | null) {
+    const { readPoint, reads, pins } = parts.server;
     this.#parts = parts;
-    this.#table = table;
-    this.#version = table.version;
-    this.#region = region;
+    this.#isSnapshot = isSnapshot;
+    this.#label = label;
     this.#nowMs = reads.clock.followedMs();
     this.#high = readPoint.appliedHigh;
     this.#low = readPoint.appliedLow;
-    this.#own = table.families.map(() => null);
+    this.#hold = pins.hold(joinHalves(this.#high, this.#low), 'a transaction');
   }
 
   /** The work is done: what still runs of it is refused from now on. */
-  close(): void {
+  end(): void {
     this.#isOver = true;
   }
 
-  #check(row: Uint8Array): void {
-    if (this.#isOver) throw new IllegalArgumentException('the transaction is over');
-    if (this.#region.contains(row)) return;
-    const { startKey, endKey, encodedName } = this.#region;
-    throw new WrongRegionException(
-      `Requested row out of range for transact on table ${this.#table.name}, region ${encodedName} [${toStringBinary(startKey)}, ${toStringBinary(endKey)}), row='${toStringBinary(row)}'`,
-    );
+  release(): void {
+    this.#hold.release();
   }
 
-  async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
-    const bytes = toRow(row);
-    this.#check(bytes);
-    const spec = normalizeRead(options);
-    checkReadable(spec);
-    for (const { family } of spec.families ?? []) this.#table.familyIndex(family);
-    this.#reads.push({ from: bytes, to: Buffer.concat([bytes, Buffer.alloc(1)]) });
-    const stores = this.#region.stores.map((store, i) => ({
-      settings: store.settings,
-      sources: this.#sources(store, i, true),
-    }));
-    const reader = new PointReader(stores);
-    try {
-      while (reader.read(bytes, spec, this.#high, this.#low, this.#nowMs) === WAIT) {
-        await reader.load();
-      }
-      this.#noteFloor(bytes, reader.result);
-      return reader.result;
-    } finally {
-      reader.close();
-    }
+  table(name: string): TransactTable {
+    return this.view(this.#parts.server.catalog.writable(name), null);
   }
 
-  #noteFloor(row: Uint8Array, result: Result | null): void {
-    const key = keyOf(row);
-    let floor = this.#floors.get(key) ?? 0n;
-    for (const { ts } of result?.cells ?? []) if (ts > floor) floor = ts;
-    this.#floors.set(key, floor);
-  }
-
-  async exists(row: Bytes, options?: ReadOptions): Promise<boolean> {
-    return (await this.get(row, options)) !== null;
-  }
-
-  async check(row: Bytes, condition: ColumnCondition): Promise<boolean> {
-    const { column, timeRange } = condition;
-    const options = { columns: [column], ...(timeRange === undefined ? {} : { timeRange }) };
-    const result = await this.get(row, options);
-    return conditionHolds(condition, result?.cells[0]?.value ?? null);
-  }
-
-  async scan(options?: ScanOptions): Promise<Result[]> {
-    if (this.#isOver) throw new IllegalArgumentException('the transaction is over');
-    const spec = normalizeScan(options);
-    checkReadable(spec);
-    for (const { family } of spec.families ?? []) this.#table.familyIndex(family);
-    const { startKey, endKey } = this.#region;
-    const from = compareBytes(spec.from, startKey) > 0 ? spec.from : startKey;
-    const to = lesserEnd(spec.to, endKey);
-    if (to.length > 0 && compareBytes(from, to) >= 0) return [];
-    const stores = this.#region.stores.map((store, i) => ({
-      settings: store.settings,
-      sources: (): CellSource[] => this.#sources(store, i, false),
-    }));
-    const cut = { ...spec, from, to };
-    this.#reads.push({ from, to });
-    const scanner = new RegionScanner({
-      stores: openStores(stores, cut, cut.reversed),
-      spec: cut,
-      readHigh: this.#high,
-      readLow: this.#low,
+  view(table: TableState, only: Region | null): TransactView {
+    const known = this.#views.get(table);
+    if (known !== undefined) return known;
+    const moment = {
+      server: this.#parts.server,
+      high: this.#high,
+      low: this.#low,
       nowMs: this.#nowMs,
-      filter: null,
-    });
-    try {
-      const results = await resultsOf(scanner);
-      for (const result of results) this.#noteFloor(result.row, result);
-      return results;
-    } finally {
-      scanner.close();
-    }
-  }
-
-  #sources(store: Store, familyIndex: number, points: boolean): CellSource[] {
-    const wishes: SourceWishes = { high: this.#high, low: this.#low, points, cacheBlocks: true };
-    const own = this.#own[familyIndex] ?? null;
-    const sources = store.sources(wishes);
-    return own === null ? sources : [own.cursor(), ...sources];
-  }
-
-  put(row: Bytes, values: Values, options?: MutationOptions): void {
-    const bytes = toRow(row);
-    this.#note(options?.durability);
-    this.#write(bytes, (encoder, mutation) => {
-      encodePut(encoder, mutation, this.#table, bytes, values, options);
-    });
-  }
-
-  delete(row: Bytes, spec?: DeleteSpec): void {
-    const bytes = toRow(row);
-    if (needsNewest(spec)) {
-      throw new IllegalArgumentException('a transaction deletes versions only with ts');
-    }
-    this.#note(spec?.durability);
-    this.#write(bytes, (encoder, mutation) => {
-      encodeDelete(encoder, mutation, this.#table, bytes, spec, () => null);
-    });
-  }
-
-  async increment(
-    row: Bytes,
-    amounts: Readonly<Record<string, bigint | number>>,
-  ): Promise<Readonly<Record<string, bigint>>> {
-    const columns = Object.keys(amounts);
-    const result = await this.get(row, { columns });
-    const sums: Record<string, bigint> = {};
-    for (const column of columns) {
-      sums[column] = incremented(result?.value(column) ?? null, amounts[column]!);
-    }
-    this.put(row, sums);
-    return sums;
-  }
-
-  #note(durability: Durability | undefined): void {
-    this.#durability ??= durability;
-  }
-
-  /** Keeps a write for the commit, and its cells for the reads until then. */
-  #write(row: Uint8Array, encode: Encode): void {
-    this.#check(row);
-    const floor = this.#floors.get(keyOf(row)) ?? 0n;
-    const floored: Encode = (encoder, mutation) => {
-      encoder.floor(Number(floor >> 32n), Number(floor & 0xffffffffn));
-      encode(encoder, mutation);
+      isOver: () => this.#isOver,
     };
-    const { rows } = this.#parts.server;
-    const mutation = rows.take();
-    try {
-      floored(this.#encoder, mutation);
-      // Above the markers of the millisecond in which the transaction began.
-      const ms = this.#nowMs + 1;
-      mutation.stamp(Math.floor(ms / 0x100000000), ms >>> 0);
-      mutation.settle(false);
-      for (let i = 0; i < mutation.count; i++) {
-        const family = mutation.family[i]!;
-        const own = (this.#own[family] ??= new Memstore());
-        own.insert(mutation.buf, mutation.at[i]!, mutation.length[i]!, this.#high, this.#low);
-      }
-    } finally {
-      rows.release(mutation);
-    }
-    this.#writes.push(floored);
-    this.#rows.set(keyOf(row), row);
+    const at = joinHalves(this.#high, this.#low);
+    if (table.describedTso > at || table.createdTso > at) this.#isStale = true;
+    const view = new TransactView(moment, table, only);
+    this.#views.set(table, view);
+    return view;
   }
 
-  /** Waits until what was read is visible to everyone. True: it was written since, or the table or region changed. */
+  /** Waits until what was read is visible to everyone. True: it was written since, or a table or region changed. */
   async isOutdated(): Promise<boolean> {
     await this.#parts.server.readPoint.whenPassed(this.#high, this.#low, undefined);
-    return !isCurrent(this.#table, this.#version, this.#region) || this.#isOvertaken();
+    return !this.#isCurrent() || this.#isReadOvertaken();
   }
 
-  /** The commit's TSO; null if there was nothing to write; undefined: others wrote what was read, start over. */
+  #isCurrent(): boolean {
+    if (this.#isStale) return false;
+    for (const view of this.#views.values()) if (!view.isCurrent()) return false;
+    return true;
+  }
+
+  #isReadOvertaken(): boolean {
+    for (const view of this.#views.values()) if (view.isReadOvertaken()) return true;
+    return false;
+  }
+
+  #isOvertaken(): boolean {
+    if (!this.#isSnapshot) return this.#isReadOvertaken();
+    for (const view of this.#views.values()) if (view.isWriteOvertaken()) return true;
+    return false;
+  }
+
+  /** The commit's TSO; null if there was nothing to write; undefined: others wrote what counts, start over. */
   async commit(durability: Durability | undefined): Promise<bigint | null | undefined> {
-    const { server, options } = this.#parts;
-    if (this.#writes.length === 0) {
+    const { server } = this.#parts;
+    const writers = [...this.#views.values()].filter(({ hasWrites }) => hasWrites);
+    if (writers.length === 0) {
       // All of it was read as of one moment.
       await server.readPoint.whenPassed(this.#high, this.#low, undefined);
-      return null;
+      return this.#isStale ? undefined : null;
     }
-    const rows = [...this.#rows.values()].sort(compareBytes);
-    const { locks } = this.#region;
-    const mutation = server.rows.take();
+    const rows = lockedRows(writers);
+    for (const { table, row } of rows) if (isIntended(table, row)) await table.intents!.free(row);
+    const parts = partsOf(server, writers);
     let held = 0;
     try {
-      for (const encode of this.#writes) encode(this.#encoder, mutation);
-      for (const row of rows) {
-        await locks.acquire(row);
+      for (const { region, row } of rows) {
+        await region.locks.acquire(row);
         held++;
       }
-      for (let wait = this.#obstacle(mutation); wait !== null; wait = this.#obstacle(mutation)) {
+      for (let wait = this.#obstacle(parts); wait !== null; wait = this.#obstacle(parts)) {
         await wait;
       }
-      if (!isCurrent(this.#table, this.#version, this.#region) || this.#isOvertaken()) {
-        return undefined;
-      }
-      const chosen = options(this.#table, mutation, durability ?? this.#durability);
-      server.queue.commit(this.#table, this.#region, mutation, chosen, false);
+      const isIntendedNow = rows.some(({ table, row }) => isIntended(table, row));
+      const holdsAll = parts.every(({ table, region }) => table.holdsRegion(region));
+      if (isIntendedNow || !holdsAll || !this.#isCurrent() || this.#isOvertaken()) return undefined;
+      this.#commitParts(parts, writers, durability);
     } finally {
-      for (let i = 0; i < held; i++) locks.release(rows[i]!);
-      server.rows.release(mutation);
+      for (let i = 0; i < held; i++) rows[i]!.region.locks.release(rows[i]!.row);
+      for (const { mutation } of parts) server.rows.release(mutation);
     }
     const { appliedHigh, appliedLow } = server.readPoint;
     const tso = joinHalves(appliedHigh, appliedLow);
@@ -350,92 +278,50 @@ class Attempt implements GroupTransaction {
     return tso;
   }
 
-  #obstacle(mutation: MutationBuffer): Promise<void> | null {
-    return this.#table.gate ?? this.#parts.server.queue.admit(this.#region, mutation);
+  #obstacle(parts: readonly CommitPart[]): Promise<void> | null {
+    for (const { table } of parts) if (table.gate !== null) return table.gate;
+    return this.#parts.server.queue.admitParts(parts);
   }
 
-  /** Whether anything that was read has been written since. May err to the safe side: when it was flushed meanwhile. */
-  #isOvertaken(): boolean {
-    const region = this.#region;
-    const high = this.#high;
-    const low = this.#low;
-    if (!isLess(high, low, region.newestHigh, region.newestLow)) return false;
-    for (const store of region.stores) {
-      if (isLess(high, low, store.flushedHigh, store.flushedLow)) return true;
-      for (const memstore of [store.memstore, ...store.frozen]) {
-        const { maxWriteHigh, maxWriteLow } = memstore.stats;
-        if (memstore.cellCount === 0 || !isLess(high, low, maxWriteHigh, maxWriteLow)) continue;
-        for (const range of this.#reads) {
-          if (isWrittenSince(memstore, range, high, low)) return true;
-        }
-      }
+  /** The strongest durability that any part asks for holds for all. */
+  #commitParts(
+    parts: readonly CommitPart[],
+    views: readonly TransactView[],
+    durability: Durability | undefined,
+  ): void {
+    const { server, options } = this.#parts;
+    let chosen: CommitOptions | null = null;
+    for (const { table, mutation } of parts) {
+      const view = views.find((one) => one.table === table);
+      const own = options(table, mutation, durability ?? view?.durability);
+      if (chosen === null || own.durability > chosen.durability) chosen = own;
     }
-    return false;
+    server.queue.commitParts(parts, { ...chosen!, label: this.#label });
   }
 }
 
-/** Whether the memstore has a cell in the range with a write number above (high, low). */
-function isWrittenSince(memstore: Memstore, range: ReadRange, high: number, low: number): boolean {
-  const { from, to } = range;
-  const cursor = memstore.cursor();
-  try {
-    let state = from.length === 0 ? cursor.seekToFirst() : cursor.seek(new RowStart(from));
-    for (; state === READY; state = cursor.next()) {
-      const { block, rowAt, rowLength, writeHigh, writeLow } = cursor.cell;
-      if (to.length > 0 && compareRanges(block, rowAt, rowLength, to, 0, to.length) >= 0) {
-        return false;
+/** A buffer for each region that is written. */
+function partsOf(server: RegionServer, views: readonly TransactView[]): CommitPart[] {
+  const parts: CommitPart[] = [];
+  for (const view of views) {
+    const buffers = new Map<Region, MutationBuffer>();
+    view.encode((region) => {
+      let mutation = buffers.get(region);
+      if (mutation === undefined) {
+        mutation = server.rows.take();
+        buffers.set(region, mutation);
+        parts.push({ table: view.table, region, mutation });
       }
-      if (isLess(high, low, writeHigh, writeLow)) return true;
-    }
-    return false;
-  } finally {
-    cursor.close();
+      return mutation;
+    });
   }
+  return parts;
 }
 
-/** Before every cell of the row. */
-class RowStart implements SeekKey {
-  readonly row: Uint8Array;
-  readonly rowAt = 0;
-  readonly rowLength: number;
-  readonly qualifier = null;
-  readonly qualifierAt = 0;
-  readonly qualifierLength = 0;
-  readonly timestampHigh = 0;
-  readonly timestampLow = 0;
-  readonly type = 0;
-  constructor(row: Uint8Array) {
-    this.row = row;
-    this.rowLength = row.length;
-  }
+/** By table and key, so that no two transactions can wait for each other. */
+function lockedRows(views: readonly TransactView[]): LockedRow[] {
+  const rows = views.flatMap(({ table, rows: own }) =>
+    own.map((row) => ({ table, region: table.regionOf(row), row })),
+  );
+  return rows.sort((a, b) => a.table.id - b.table.id || compareBytes(a.row, b.row));
 }
-
-async function resultsOf(scanner: RegionScanner): Promise<Result[]> {
-  const batch = new CellBatch();
-  const results: Result[] = [];
-  for (;;) {
-    const state = scanner.next(batch, SCAN_STEP);
-    for (let i = 0; i < batch.size; i++) results.push(batch.result(i));
-    batch.clear();
-    if (state === END) return results;
-    if (state === WAIT) await scanner.load();
-  }
-}
-
-/** Throws IllegalArgumentException. */
-function checkReadable(spec: ReadSpec): void {
-  if (spec.asOf !== null || spec.filter !== null || spec.readUncommitted) {
-    throw new IllegalArgumentException(
-      'reads of a transaction take no asOf, filter or isolation: they see its own moment',
-    );
-  }
-}
-
-function lesserEnd(a: Uint8Array, b: Uint8Array): Uint8Array {
-  if (a.length === 0) return b;
-  if (b.length === 0) return a;
-  return compareBytes(a, b) < 0 ? a : b;
-}
-
-const keyOf = (row: Uint8Array): string =>
-  Buffer.from(row.buffer, row.byteOffset, row.length).toString('latin1');

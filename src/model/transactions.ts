@@ -6,7 +6,7 @@ import { StoreException } from '../io/index.ts';
 import type { Table, TransactResult } from './api.ts';
 import type {
   Bytes,
-  Condition,
+  ColumnCondition,
   DeleteSpec,
   Durability,
   MutationOptions,
@@ -227,7 +227,7 @@ export interface TransactTable {
   /** The rows within these bounds, all at once. */
   scan(options?: ScanOptions): Promise<Result[]>;
   /** Whether the condition holds; it still will at the commit (serializable). */
-  check(row: Bytes, condition: Condition): Promise<boolean>;
+  check(row: Bytes, condition: ColumnCondition): Promise<boolean>;
   put(row: Bytes, values: Values, options?: MutationOptions): void;
   delete(row: Bytes, spec?: DeleteSpec): void;
   /** Adds to 8-byte counters and answers the sums. */

@@ -3,14 +3,19 @@
  * answered waits for the disk.
  */
 import type { RegionServer, TableState } from '../engine/index.ts';
-import { RowIntents, isIntended, joinHalves } from '../engine/index.ts';
+import {
+  RowIntents,
+  isIntended,
+  isRowWrittenInMemory,
+  isRowWrittenSince,
+  joinHalves,
+} from '../engine/index.ts';
 import { ROW_AT, u16 } from '../cell/index.ts';
 import { TableHasPreparedTransactions, TransactionException } from '../model/index.ts';
 import type { AbortReason } from '../model/index.ts';
 import { decodeGroups, digestOf, encodeGroups } from './cells.ts';
 import type { CellGroup } from './cells.ts';
 import { clockMs, commitTransaction } from './commit_step.ts';
-import { isRowWrittenSince, isWrittenInMemory } from './conflicts.ts';
 import type { TransactionKnobs } from './knobs.ts';
 import { idRow, labelRow, piecesOf, recordBytes, slotRow, u64Bytes } from './ledger.ts';
 import type { Ledger, LedgerPut, LedgerRecord, LedgerSlot } from './ledger.ts';
@@ -124,7 +129,6 @@ export class Decider {
   /** Waits for intents on the rows; of a snapshot transaction looks for commits since its start. */
   async #checkConflicts(txn: Txn): Promise<void> {
     const isSnapshot = txn.facts.isolation === 'snapshot';
-    const { server } = this.#parts;
     for (const { table, rows } of this.#rowsOf(txn)) {
       for (const row of rows) {
         if (isIntended(table, row)) {
@@ -132,7 +136,7 @@ export class Decider {
           await table.intents!.free(row);
         }
         if (!isSnapshot) continue;
-        if (await isRowWrittenSince(server, table, row, txn.facts.startTso ?? 0n)) {
+        if (await isRowWrittenSince(table, row, txn.facts.startTso ?? 0n)) {
           throw new Conflict(txn, `a row of ${table.name} was written since its start`);
         }
       }
@@ -168,7 +172,7 @@ export class Decider {
         if (other !== null && other.txnId !== txn.facts.id) {
           throw new Conflict(txn, `a row of ${table.name} is prepared by ${other.label}`);
         }
-        const since = isWrittenInMemory(table, row, txn.facts.startTso ?? 0n);
+        const since = isRowWrittenInMemory(table, row, txn.facts.startTso ?? 0n);
         if (since) throw new Conflict(txn, `a row of ${table.name} was written since its start`);
       }
       intents.push({ tableId: table.id, rows });
