@@ -33,23 +33,24 @@ export class Catalog {
   }
 
   add(table: TableState): void {
-    this.#tables.set(table.name, table);
+    this.#tables.set(keyOf(table.name), table);
     this.#byId.set(table.id, table);
   }
 
   /** Takes a table out, or puts another in its place under the same name. */
   replace(old: TableState, by: TableState | null): void {
-    invariant(this.#tables.get(old.name) === old, 'a replaced table is the current one');
+    const key = keyOf(old.name);
+    invariant(this.#tables.get(key) === old, 'a replaced table is the current one');
     old.replaced = true;
     this.#byId.delete(old.id);
-    this.#tables.delete(old.name);
+    this.#tables.delete(key);
     if (by !== null) this.add(by);
   }
 
   /** Of the users' tables. */
   get tableCount(): number {
     let count = 0;
-    for (const name of this.#tables.keys()) if (!isHiddenTable(name)) count++;
+    for (const { name } of this.#tables.values()) if (!isHiddenTable(name)) count++;
     return count;
   }
 
@@ -58,12 +59,18 @@ export class Catalog {
     return this.#tables.values();
   }
 
+  /** As `tables`, without the store's own. */
+  userTables(): TableState[] {
+    return [...this.#tables.values()].filter(({ name }) => !isHiddenTable(name));
+  }
+
   byId(id: number): TableState | undefined {
     return this.#byId.get(id);
   }
 
   find(name: string): TableState | undefined {
-    return this.#tables.get(name) ?? this.#tables.get(this.#canonicalOf(name));
+    const found = this.#tables.get(name);
+    return found ?? (name.startsWith('\0') ? undefined : this.#tables.get(this.#canonicalOf(name)));
   }
 
   /** Throws TableNotFoundException. */
@@ -99,6 +106,11 @@ export class Catalog {
     return canonical;
   }
 }
+
+/** A table of the store's own is found only by who asks for it by this name, which no user can give a table. */
+export const hiddenName = (name: string): string => `\0${name}`;
+
+const keyOf = (name: string): string => (isHiddenTable(name) ? hiddenName(name) : name);
 
 /** The table of a manifest record, with empty stores. */
 export function openTable(record: TableRecord, regionRecords: readonly RegionRecord[]): TableState {

@@ -289,14 +289,14 @@ export class RegionServer {
   /** The store files of a table, or of all. Throws TableNotFoundException. */
   describeFiles(name: string | undefined): FileDescription[] {
     this.checkOpen();
-    const tables = name === undefined ? [...this.catalog.tables()] : [this.catalog.get(name)];
+    const tables = name === undefined ? this.catalog.userTables() : [this.catalog.get(name)];
     return tables.flatMap((table) => this.files.describe(table));
   }
 
   /** The regions of a table, or of all. Throws TableNotFoundException. */
   describeRegions(name: string | undefined): RegionDescription[] {
     this.checkOpen();
-    const tables = name === undefined ? [...this.catalog.tables()] : [this.catalog.get(name)];
+    const tables = name === undefined ? this.catalog.userTables() : [this.catalog.get(name)];
     return tables.flatMap((table) => describeRegions(this.manifest, table));
   }
 

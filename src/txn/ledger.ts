@@ -14,7 +14,7 @@
  * Slots are used again, so that an opening reads as many as were ever prepared at a time. Numbers are big-endian.
  */
 import { putU32, putU64, toBytes, u32, u64 } from '../cell/index.ts';
-import { CellEncoder, encodePut } from '../engine/index.ts';
+import { CellEncoder, encodePut, hiddenName } from '../engine/index.ts';
 import type { RegionServer, TableState } from '../engine/index.ts';
 import { invariant } from '../io/index.ts';
 import { TableExistsException } from '../model/index.ts';
@@ -91,7 +91,7 @@ export class Ledger {
 
   /** Null before the first transaction that had to be kept. */
   get state(): TableState | null {
-    return this.#server.catalog.find(LEDGER_TABLE) ?? null;
+    return this.#server.catalog.find(hiddenName(LEDGER_TABLE)) ?? null;
   }
 
   /** Makes the table, the first time. */

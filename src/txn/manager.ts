@@ -6,7 +6,7 @@
  * is first in the commit queue wins, and nobody holds anything while he waits.
  */
 import { crc32c } from '../cell/index.ts';
-import { EmbeddedTable, joinHalves } from '../engine/index.ts';
+import { EmbeddedTable, hiddenName, joinHalves } from '../engine/index.ts';
 import type { RegionServer } from '../engine/index.ts';
 import { StoreException } from '../io/index.ts';
 import { TransactionException } from '../model/index.ts';
@@ -68,7 +68,7 @@ export class TransactionManager implements Transactions {
     this.server = server;
     this.serverId = server.manifest.store.serverId;
     this.#knobs = knobs;
-    this.ledger = new Ledger(server, new EmbeddedTable(server, LEDGER_TABLE));
+    this.ledger = new Ledger(server, new EmbeddedTable(server, hiddenName(LEDGER_TABLE)));
     this.registry = new Registry(server, this.ledger);
     this.#stager = new Stager(server, () => this.#knobs);
     const parts = {

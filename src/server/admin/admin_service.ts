@@ -114,7 +114,7 @@ function serverHandlers(cluster: Cluster): Handlers {
   const { engine, system } = cluster;
   return {
     GetOnlineRegion: () => {
-      const regions = [...engine.catalog.tables()]
+      const regions = engine.catalog.userTables()
         .filter((table) => table.enabled)
         .flatMap((table) => regionInfosOf(engine.manifest, table));
       const infos = [...system.regionInfos(), ...regions].map(encodeRegionInfo);

@@ -50,7 +50,7 @@ export function clusterStatus(master: Master, request: Fields, { peer }: RpcCall
 }
 
 function tableCounts({ engine, cluster }: Master): Uint8Array[] {
-  const user = [...engine.catalog.tables()].map(({ name, enabled, regions }) => ({
+  const user = engine.catalog.userTables().map(({ name, enabled, regions }) => ({
     name,
     open: enabled ? regions.length : 0,
     total: regions.length,

@@ -72,7 +72,7 @@ async function normalize({ engine }: Master, request: Fields): Promise<Uint8Arra
   const regex = request.text(2);
   const namespace = request.text(3) ?? '';
   const matches = regex === null ? (): boolean => true : namePattern(regex);
-  const tables = [...catalog.tables()].filter(({ name, schema }) => {
+  const tables = catalog.userTables().filter(({ name, schema }) => {
     if (schema.attributes['NORMALIZATION_ENABLED']?.toLowerCase() !== 'true') return false;
     if (names.size > 0 && !names.has(name)) return false;
     if (namespace !== '' && !name.startsWith(`${namespace}:`)) return false;

@@ -200,7 +200,7 @@ function namesMessage(schemas: readonly TableSchema[]): Uint8Array {
 
 /** All descriptors, those of system tables too, by name. */
 function schemasOf(master: Master): TableSchema[] {
-  const user = [...master.engine.catalog.tables()].map(({ schema }) => schema);
+  const user = master.engine.catalog.userTables().map(({ schema }) => schema);
   return [...user, ...master.cluster.system.schemas].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

@@ -224,7 +224,7 @@ export class SystemTables {
 
   *#tables(): Iterable<TableState> {
     yield this.#store.server.catalog.get(NAMESPACE_TABLE);
-    yield* this.#served.catalog.tables();
+    yield* this.#served.catalog.userTables();
   }
 
   #ownerOf(table: TableState): RegionServer {

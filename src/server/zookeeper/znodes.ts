@@ -89,7 +89,7 @@ function topNode(
     case 'rs':
       return folder([serverNameText(server)]);
     case 'table':
-      return folder([...engine.catalog.tables()].map((table) => table.name).sort());
+      return folder(engine.catalog.userTables().map((table) => table.name).sort());
     case 'namespace':
       return folder(engine.schema.namespaces());
     default:
@@ -111,7 +111,7 @@ function lowerNode(
     return { data, children: [], isEphemeral: true };
   }
   if (top === 'table') {
-    const table = [...engine.catalog.tables()].find((other) => other.name === name);
+    const table = engine.catalog.userTables().find((other) => other.name === name);
     if (table === undefined) return null;
     const data = withHead(`master:${server.port}`, withMagic(encodeTableState(table.enabled)));
     return { data, children: [], isEphemeral: false };
