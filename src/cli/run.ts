@@ -9,6 +9,7 @@ import { addLoadCommand } from './load_command.ts';
 import { addNamespaceCommands } from './namespace_commands.ts';
 import { errorText, toJson } from './output.ts';
 import { addRegionCommands } from './region_commands.ts';
+import { addAdvertiseCommand } from './advertise_command.ts';
 import { serveCommand } from './serve.ts';
 import { ShellSyntaxError } from './shell/literals.ts';
 import { addShellCommand } from './shell_command.ts';
@@ -102,6 +103,7 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addStatsCommand(program, context);
   addWalCommands(program, context);
   addShellCommand(program, context);
+  addAdvertiseCommand(program, context);
   if (context.io.serveHost !== null) {
     const serve = serveCommand(context.io.serveHost, (status) => {
       context.exitStatus = status;

@@ -6,8 +6,15 @@ import type { Logger } from 'pino';
 import { measureSync } from '../io/index.ts';
 import type { Env, SyncMeasure } from '../io/index.ts';
 import type { Connection, Durability } from '../model/index.ts';
-import { HTTP_HOST, HTTP_PORT, startServer } from '../server/index.ts';
-import type { RunningServer } from '../server/index.ts';
+import {
+  HTTP_HOST,
+  HTTP_PORT,
+  RPC_PORT,
+  ZOOKEEPER_PORT,
+  parseHostPort,
+  startServer,
+} from '../server/index.ts';
+import type { HostPort, RunningServer, ServerOptions } from '../server/index.ts';
 import { demoCommands, describeHoldings, loadDemo } from './demo.ts';
 import { demoProgress } from './demo_progress.ts';
 
@@ -25,8 +32,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
 const SERVE_HELP = `
 Ctrl-C (or SIGTERM) closes the store and ends with status 0; a second one ends at once, with 130.
 What was acknowledged stays, as the durability promises. "stopped" on standard error: the folder is free.
+
+HBase's clients find the server by --rpc-port (hbase.client.bootstrap.servers) or by --zookeeper-port
+(hbase.zookeeper.quorum). Each is told the address at which it has arrived; behind a port mapping say with --advertise, or
+later with "advertise", what is to be told. --port puts all on one port.
+
 With --json the banner stays on standard error, and one line on standard output says that connections are
-taken: ready, http (the address), data (null: in memory), durability, syncMedianMs, reallySyncs, tables, pid.`;
+taken: ready, rpc, zookeeper (host:port), http (a URL; null for what is off), data (null: in memory), durability,
+syncMedianMs, reallySyncs, tables, pid.`;
 
 /** How a store is opened; without a folder it is in memory. */
 export type OpenStore = (
@@ -54,12 +67,22 @@ export interface ServeOptions {
   /** Data folder; absent: in memory. */
   readonly dir?: string;
   readonly demo: boolean;
-  readonly httpPort: number;
+  /** One for all doors: then the others do not count. */
+  readonly port?: number;
+  readonly httpPort: DoorPort;
+  /** Absent: off. */
+  readonly rpcPort?: DoorPort;
+  /** Absent: off. */
+  readonly zookeeperPort?: DoorPort;
+  readonly advertise?: HostPort;
   readonly host: string;
   readonly json: boolean;
   readonly durability?: Exclude<Durability, 'USE_DEFAULT'>;
   readonly logLevel: string;
 }
+
+/** 0 takes any free one. */
+export type DoorPort = number | 'off';
 
 /** The host that the running process is. */
 export function processHost(env: Env, open: OpenStore): ServeHost {
@@ -92,7 +115,16 @@ export function serveCommand(host: ServeHost, done: (status: number) => void): C
     .description('open a store and listen until Ctrl-C')
     .argument('[DIR]', 'data folder, made if absent; without one the store is in memory')
     .option('--demo', 'load a week of earthquakes the first time', false)
-    .option('--http-port <N>', '0 takes any free port', parsePort, HTTP_PORT)
+    .option('--port <N>', 'one port for all that follow; 0 takes any free one', parsePort)
+    .option('--rpc-port <N>', "HBase's protocol; 0 or off", parseDoorPort, RPC_PORT)
+    .option(
+      '--zookeeper-port <N>',
+      'for clients that look there; 0 or off',
+      parseDoorPort,
+      ZOOKEEPER_PORT,
+    )
+    .option('--http-port <N>', '0 or off', parseDoorPort, HTTP_PORT)
+    .option('--advertise <HOST:PORT>', 'tell clients this address', parseAdvertised)
     .option('--host <HOST>', 'address to listen at', HTTP_HOST)
     .option('--json', 'one line of JSON on standard output when ready, see below', false)
     .addOption(new Option('--durability <D>', 'of commits that ask for none').choices(DURABILITIES))
@@ -113,6 +145,16 @@ function parsePort(text: string): number {
   const port = Number(text);
   if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('not 0 … 65535');
   return port;
+}
+
+function parseDoorPort(text: string): DoorPort {
+  return text === 'off' ? text : parsePort(text);
+}
+
+function parseAdvertised(text: string): HostPort {
+  const address = parseHostPort(text);
+  if (address === null) throw new InvalidArgumentError('not host:port');
+  return address;
 }
 
 /** Serves until stopped and answers the exit status, 0. Throws what kept it from starting or closing. */
@@ -171,7 +213,9 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
     const server = await startServer({
       connection,
       env: host.env,
-      http: { host: options.host, port: options.httpPort },
+      host: options.host,
+      ...doorsOf(options),
+      ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
       logger,
     });
     try {
@@ -184,6 +228,20 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
   } finally {
     await connection.close();
   }
+}
+
+function doorsOf({
+  port,
+  rpcPort = 'off',
+  zookeeperPort = 'off',
+  httpPort,
+}: ServeOptions): Pick<ServerOptions, 'port' | 'rpc' | 'zookeeper' | 'http'> {
+  if (port !== undefined) return { port };
+  return {
+    ...(rpcPort === 'off' ? {} : { rpc: { port: rpcPort } }),
+    ...(zookeeperPort === 'off' ? {} : { zookeeper: { port: zookeeperPort } }),
+    ...(httpPort === 'off' ? {} : { http: { port: httpPort } }),
+  };
 }
 
 async function loadDemoShown(
@@ -233,9 +291,14 @@ function syncText({ medianMs, reallySyncs }: SyncMeasure): string {
     : `${took}: too fast for any disk, so a power cut may lose what was acknowledged`;
 }
 
-function describeDoors({ addresses }: RunningServer): string[] {
+function describeDoors({ addresses: { rpc, zookeeper, http } }: RunningServer): string[] {
+  const doors = [
+    ...(rpc === null ? [] : [`${rpc} for HBase's clients`]),
+    ...(zookeeper === null ? [] : [`${zookeeper} as their ZooKeeper`]),
+    ...(http === null ? [] : [`${http} (/health, /metrics)`]),
+  ];
   return [
-    `  listens     ${addresses.http} (/health, /metrics)`,
+    ...doors.map((door, i) => `  ${i === 0 ? 'listens' : '       '}     ${door}`),
     '  stop        Ctrl-C; twice: at once',
   ];
 }

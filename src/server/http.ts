@@ -9,6 +9,8 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { StoreException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import type { Connection } from '../model/index.ts';
+import { addAdvertiseRoutes } from './advertise.ts';
+import type { Advertiser } from './advertise.ts';
 import type { Door } from './door.ts';
 import { bindException } from './errors.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
@@ -51,6 +53,8 @@ export interface HttpServerOptions {
   /** 0: any free port; null: it does not listen, connections are handed to it. */
   readonly port: number | null;
   readonly limits: HttpLimits;
+  /** What clients are told can be changed here. Absent: it cannot. */
+  readonly advertiser?: Advertiser;
   /** Absent: nothing is logged. */
   readonly logger?: FastifyBaseLogger;
 }
@@ -78,6 +82,7 @@ export class HttpServer implements Door {
     const app = makeApp(options);
     const sockets = new Sockets(app.server);
     addRoutes(app, options.connection, watch);
+    if (options.advertiser !== undefined) addAdvertiseRoutes(app, options.advertiser);
     try {
       if (options.port === null) await app.ready();
       else await app.listen({ host: options.host, port: options.port });
@@ -163,7 +168,7 @@ function addRoutes(app: FastifyInstance, connection: Connection, watch: ProcessW
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({
       error: 'NotFound',
-      message: `nothing at ${request.method} ${request.url.slice(0, 200)}; there are /health and /metrics`,
+      message: `nothing at ${request.method} ${request.url.slice(0, 200)}; there are /health, /metrics and /advertise`,
     }),
   );
   app.setErrorHandler((error, request, reply) => {

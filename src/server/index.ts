@@ -1,6 +1,8 @@
 export { BindException } from './errors.ts';
 export { HTTP_HOST, HTTP_LIMITS, HTTP_PORT } from './http.ts';
 export type { HttpLimits } from './http.ts';
+export { advertiseAt } from './advertise.ts';
+export { hostPortText, parseHostPort } from './place.ts';
 export type { HostPort } from './place.ts';
 export { RPC_LIMITS } from './rpc/limits.ts';
 export type { RpcLimits } from './rpc/limits.ts';

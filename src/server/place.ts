@@ -43,3 +43,16 @@ function plainAddress(address: string): string {
 export function uuidOf(hex: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
+
+/** `host:port`, an IPv6 address in brackets; null for anything else. */
+export function parseHostPort(text: string): HostPort | null {
+  const found = /^(?:\[([0-9a-fA-F:]+)\]|([A-Za-z0-9_.-]+)):(\d{1,5})$/.exec(text);
+  const port = Number(found?.[3]);
+  const host = found?.[1] ?? found?.[2];
+  return host === undefined || port < 1 || port > 65_535 ? null : { host, port };
+}
+
+/** The reverse of `parseHostPort`. */
+export function hostPortText({ host, port }: HostPort): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -222,6 +222,7 @@ class Server implements RunningServer {
       host,
       port,
       limits: { ...HTTP_LIMITS, ...http?.limits },
+      advertiser: this.#place,
       ...(logger === undefined ? {} : { logger }),
     });
     this.#doors.push(door);
