@@ -49,6 +49,13 @@ interface Source {
   readonly familyIndex: number;
 }
 
+export interface LoadOptions {
+  /** The files leave the place they were in. */
+  readonly move: boolean;
+  /** Throws for rows that must not be loaded; null: all may. */
+  readonly within: ((firstRow: Uint8Array, lastRow: Uint8Array) => void) | null;
+}
+
 /** One that lies in the data folder. */
 interface Brought extends Source {
   readonly target: string;
@@ -63,10 +70,32 @@ export class BulkLoad {
   }
 
   async load(tableName: string, dir: string, move: boolean): Promise<BulkLoadResult> {
+    const table = this.#parts.catalog.writable(tableName);
+    return this.#load(tableName, await this.#sources(table, dir), { move, within: null });
+  }
+
+  /** As `load`, of files named one by one. Throws NoSuchColumnFamilyException and what `within` throws. */
+  loadFiles(
+    tableName: string,
+    files: readonly { readonly family: string; readonly path: string }[],
+    options: LoadOptions,
+  ): Promise<BulkLoadResult> {
+    const table = this.#parts.catalog.writable(tableName);
+    const sources = files.map(({ family, path }) => ({
+      path,
+      familyIndex: table.familyIndex(family),
+    }));
+    return this.#load(tableName, sources, options);
+  }
+
+  async #load(
+    tableName: string,
+    sources: readonly Source[],
+    { move, within }: LoadOptions,
+  ): Promise<BulkLoadResult> {
     const { catalog, readPoint, files } = this.#parts;
     const table = catalog.writable(tableName);
     const { families, regions } = table;
-    const sources = await this.#sources(table, dir);
     const targets: string[] = [];
     const brought: Brought[] = [];
     // Files that no record names yet: kept from removal, and removed in the end if the commit was not made.
@@ -76,6 +105,9 @@ export class BulkLoad {
         const target = await this.#bring(table, source, move, targets);
         if (target === null) continue;
         const inspection = await this.#inspect(table, source, target);
+        const first = inspection.parts[0];
+        const last = inspection.parts.at(-1);
+        if (first !== undefined && last !== undefined) within?.(first.firstRow, last.lastRow);
         brought.push({ ...source, target, inspection });
       }
       if (brought.length === 0) return resultOf(null, brought);

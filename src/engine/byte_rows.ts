@@ -25,6 +25,7 @@ import {
   MUTATE_APPEND,
   MUTATE_DELETE,
   MUTATE_INCREMENT,
+  MUTATE_PUT,
   addCell,
   encodeCells,
   familyIndexAt,
@@ -262,13 +263,14 @@ function* prepareMutation(context: RowContext, mutation: ByteMutation): Steps<bo
     return buffer.count <= 1;
   }
   if (mutation.type !== MUTATE_DELETE || !needsNewestVersion(mutation)) {
-    return encodeCells(buffer, table, mutation, context);
+    // Only puts are kept from standing behind what the condition saw (HBase: HRegion#checkAndMutateInternal).
+    return encodeCells(buffer, table, mutation, mutation.type === MUTATE_PUT ? context : NO_FLOOR);
   }
   const { cells, from, to } = mutation;
   const seen = new Map<string, number>();
   for (let at = from; at < to; at += 4 + u32(cells, at)) {
     const cellAt = at + 4;
-    if (!isNewestVersion(cells, cellAt)) addCell(buffer, table, mutation, cellAt, context);
+    if (!isNewestVersion(cells, cellAt)) addCell(buffer, table, mutation, cellAt, NO_FLOOR);
     else yield* deleteNewest(context, mutation, cellAt, seen);
   }
   return false;
@@ -291,7 +293,7 @@ function* deleteNewest(
   seen.set(key, count);
   const timestamp = yield* versionTimestamp(context, column, count);
   const before = buffer.size;
-  addCell(buffer, table, mutation, cellAt, context);
+  addCell(buffer, table, mutation, cellAt, NO_FLOOR);
   if (timestamp !== null) putU64(buffer.buf, timestampAt(buffer.buf, before), timestamp);
 }
 

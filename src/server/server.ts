@@ -195,10 +195,15 @@ class Server implements RunningServer {
       env: this.#env,
       place: this.#place,
       logger: this.#options.logger ?? connection.server.logger,
+      limits: this.#rpcLimits(),
     });
     this.#served = served;
     this.#doors.push(served.zookeeper);
     return served;
+  }
+
+  #rpcLimits(): RpcLimits {
+    return { ...RPC_LIMITS, ...this.#options.rpc?.limits };
   }
 
   #rpcDoor({ services }: Served): RpcDoor {
@@ -206,7 +211,7 @@ class Server implements RunningServer {
     const door = new RpcDoor({
       services,
       env: this.#env,
-      limits: { ...RPC_LIMITS, ...this.#options.rpc?.limits },
+      limits: this.#rpcLimits(),
       clusterId: this.#place.clusterId,
       logger: this.#options.logger ?? (connection as StoreConnection).server.logger,
     });

@@ -4,11 +4,12 @@ import type { Door } from './door.ts';
 import { masterService } from './master/index.ts';
 import { Cluster } from './meta/index.ts';
 import { bootstrapNodeService, registryService } from './registry/index.ts';
+import { clientService } from './rpc/client_service/index.ts';
 import type { RpcService, RpcServiceFactory, ServerParts } from './rpc/service.ts';
 import { ZooKeeperDoor } from './zookeeper/index.ts';
 
 /** Services made of the parts alone, in no particular order. */
-const SERVICES: readonly RpcServiceFactory[] = [];
+const SERVICES: readonly RpcServiceFactory[] = [clientService];
 
 export interface Served {
   readonly services: readonly RpcService[];
@@ -21,15 +22,19 @@ export interface Served {
 export async function serve(bare: Omit<ServerParts, 'systemRegions'>): Promise<Served> {
   const cluster = await Cluster.start(bare.engine, bare.place);
   const parts: ServerParts = { ...bare, systemRegions: cluster.systemRegions };
+  const services = [
+    ...SERVICES.map((make) => make(parts)),
+    registryService(cluster),
+    bootstrapNodeService(cluster),
+    masterService(cluster),
+    adminService(cluster),
+  ];
   return {
-    services: [
-      ...SERVICES.map((make) => make(parts)),
-      registryService(cluster),
-      bootstrapNodeService(cluster),
-      masterService(cluster),
-      adminService(cluster),
-    ],
+    services,
     zookeeper: new ZooKeeperDoor(cluster, bare.env),
-    close: () => cluster.close(),
+    close: async () => {
+      for (const service of services) service.close?.();
+      await cluster.close();
+    },
   };
 }

@@ -5,3 +5,9 @@ export class MalformedMessageException extends StoreException {
   readonly code: string = 'MalformedMessageException';
   readonly retryable: boolean = false;
 }
+
+/** A cell of a mutation has another row than the mutation. */
+export class WrongRowIOException extends StoreException {
+  readonly code: string = 'WrongRowIOException';
+  readonly retryable: boolean = true;
+}

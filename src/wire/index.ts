@@ -13,3 +13,8 @@ export { readFilter } from './filter_message.ts';
 export { latin1, readGet, readScan, readTimeRange } from './read_message.ts';
 export type { GetMessage, ScanMessage } from './read_message.ts';
 export * from './zookeeper.ts';
+export { readCondition } from './condition_message.ts';
+export { WrongRowIOException } from './errors.ts';
+export { CellBlock, readMutation, skipMutation } from './mutation_message.ts';
+export { ResultWriter, blockOf, writeCells } from './result_message.ts';
+export type { CellsOut } from './result_message.ts';

@@ -26,7 +26,18 @@ export interface BatchLimits {
   readonly examinedMax?: number;
   /** A row may be cut in parts where `bytesMax` is reached. */
   readonly partsAllowed?: boolean;
+  /** Whole rows at most; of a row in parts the last counts. Default: no limit. */
+  readonly rowsMax?: number;
 }
+
+/**
+ * How cells lie in a batch: packed (model/result.ts), or as a cell block of the wire has them, u32 length · KeyValue, without tags
+ * or with. Results are made of packed ones only.
+ */
+export type CellLayout = 'packed' | 'block' | 'taggedBlock';
+
+/** Bytes before a cell of a block: its length. */
+const BLOCK_CELL_HEADER = 4;
 
 export class CellBatch {
   /** Finished results. */
@@ -37,7 +48,11 @@ export class CellBatch {
   examined = 0;
   /** Cells of the open row. */
   openCells = 0;
+  /** Rows among the finished results; a row in parts counts with its last. */
+  rows = 0;
   readonly #chunkSizeMax: number;
+  readonly #header: number;
+  readonly #dropsTags: boolean;
   #chunk: Uint8Array = new Uint8Array(0);
   #at = 0;
   #openFrom = 0;
@@ -49,10 +64,13 @@ export class CellBatch {
   #cellsMax = NO_LIMIT;
   #examinedMax = NO_LIMIT;
   #partsAllowed = false;
+  #rowsMax = NO_LIMIT;
 
   /** Chunks grow up to `chunkSizeMax` bytes, more for a longer row. A result kept alive keeps its whole chunk. */
-  constructor(chunkSizeMax: number = CHUNK_SIZE_DEFAULT) {
+  constructor(chunkSizeMax: number = CHUNK_SIZE_DEFAULT, layout: CellLayout = 'packed') {
     this.#chunkSizeMax = chunkSizeMax;
+    this.#header = layout === 'packed' ? PACKED_CELL_HEADER : BLOCK_CELL_HEADER;
+    this.#dropsTags = layout === 'block';
   }
 
   /** Sets what the coming step may collect. `cellsMax`: cells a result at most. */
@@ -61,6 +79,7 @@ export class CellBatch {
     this.#bytesMax = limits.bytesMax;
     this.#examinedMax = limits.examinedMax ?? NO_LIMIT;
     this.#partsAllowed = limits.partsAllowed ?? false;
+    this.#rowsMax = limits.rowsMax ?? NO_LIMIT;
     this.#cellsMax = cellsMax;
     this.examined = 0;
   }
@@ -70,6 +89,7 @@ export class CellBatch {
     return (
       this.size >= this.#resultsMax ||
       this.bytes >= this.#bytesMax ||
+      this.rows >= this.#rowsMax ||
       this.examined >= this.#examinedMax
     );
   }
@@ -83,15 +103,19 @@ export class CellBatch {
   append(cell: CellView): boolean {
     const cut = this.openCells > 0 && this.#mustCut();
     if (cut) this.closeRow(true);
-    const { length } = cell;
-    const need = PACKED_CELL_HEADER + length;
+    const header = this.#header;
+    const hidden = this.#dropsTags && cell.tagsLength > 0 ? 2 + cell.tagsLength : 0;
+    const length = cell.length - hidden;
+    const need = header + length;
     if (this.#at + need > this.#chunk.length) this.#grow(need);
     const chunk = this.#chunk;
     const at = this.#at;
     putU32(chunk, at, length);
-    putU32(chunk, at + 4, cell.writeHigh);
-    putU32(chunk, at + 8, cell.writeLow);
-    copyBytes(cell.block, cell.at, chunk, at + PACKED_CELL_HEADER, length);
+    if (header === PACKED_CELL_HEADER) {
+      putU32(chunk, at + 4, cell.writeHigh);
+      putU32(chunk, at + 8, cell.writeLow);
+    }
+    copyBytes(cell.block, cell.at, chunk, at + header, length);
     this.#at = at + need;
     this.openCells++;
     return cut && this.isFull;
@@ -107,6 +131,7 @@ export class CellBatch {
     this.#bufs.push(this.#chunk);
     this.#spans.push(this.#openFrom, this.#at, this.openCells, partial ? 1 : 0);
     this.size++;
+    if (!partial) this.rows++;
     this.bytes += this.#at - this.#openFrom;
     this.#openFrom = this.#at;
     this.openCells = 0;
@@ -126,6 +151,39 @@ export class CellBatch {
     return new Result(this.#bufs[index]!, spans[at]!, spans[at + 1]!, spans[at + 2]!, partial);
   }
 
+  /** Cells of the finished result at `index`. */
+  cellsAt(index: number): number {
+    return this.#spans[index * 4 + 2]!;
+  }
+
+  /** Whether more cells of its row follow in the next result. */
+  isPartialAt(index: number): boolean {
+    return this.#spans[index * 4 + 3] === 1;
+  }
+
+  /** The row of the finished result at `index`: a view. */
+  rowAt(index: number): Uint8Array {
+    const buf = this.#bufs[index]!;
+    const at = this.#spans[index * 4]! + this.#header;
+    return buf.subarray(at + 10, at + 10 + u16(buf, at + 8));
+  }
+
+  /** The bytes of the finished results, in as few pieces as they lie in. They are the caller's. */
+  pieces(): Uint8Array[] {
+    const spans = this.#spans;
+    const pieces: Uint8Array[] = [];
+    for (let i = 0; i < this.size;) {
+      const buf = this.#bufs[i]!;
+      const from = spans[i * 4]!;
+      let to = spans[i * 4 + 1]!;
+      for (i++; i < this.size && this.#bufs[i] === buf && spans[i * 4] === to; i++) {
+        to = spans[i * 4 + 1]!;
+      }
+      pieces.push(buf.subarray(from, to));
+    }
+    return pieces;
+  }
+
   /** Sets `view` on the first cell of the open row. */
   viewOpen(view: PackedCell): void {
     view.set(this.#chunk, this.#openFrom);
@@ -136,6 +194,7 @@ export class CellBatch {
     if (this.size === 0) return;
     this.size = 0;
     this.bytes = 0;
+    this.rows = 0;
     this.#bufs.length = 0;
     this.#spans.length = 0;
   }
@@ -148,7 +207,8 @@ export class CellBatch {
 
   /** The open row for `filterRowCells`. The packed cells are this batch's. */
   openRow(): RowCells {
-    return new OpenRow(this.#chunk, this.#openFrom, this.openCells, (end, count) => {
+    const { openCells } = this;
+    return new OpenRow(this.#chunk, this.#openFrom, openCells, this.#header, (end, count) => {
       this.#at = end;
       this.openCells = count;
     });
@@ -220,6 +280,7 @@ class OpenRow implements RowCells {
   readonly #buf: Uint8Array;
   readonly #starts: number[] = [];
   #end: number;
+  readonly #header: number;
   readonly #changed: (end: number, count: number) => void;
   readonly #view: PackedCell = new PackedCell();
 
@@ -227,14 +288,16 @@ class OpenRow implements RowCells {
     buf: Uint8Array,
     from: number,
     count: number,
+    header: number,
     changed: (end: number, count: number) => void,
   ) {
     this.#buf = buf;
+    this.#header = header;
     this.#end = from;
     this.#changed = changed;
     for (let i = 0; i < count; i++) {
       this.#starts.push(this.#end);
-      this.#end += PACKED_CELL_HEADER + u32(buf, this.#end);
+      this.#end += header + u32(buf, this.#end);
     }
   }
 
@@ -243,7 +306,9 @@ class OpenRow implements RowCells {
   }
 
   cellAt(index: number): CellView {
-    this.#view.set(this.#buf, this.#starts[index]!);
+    const at = this.#starts[index]!;
+    if (this.#header === PACKED_CELL_HEADER) this.#view.set(this.#buf, at);
+    else this.#view.setKeyValue(this.#buf, at + this.#header, u32(this.#buf, at));
     return this.#view;
   }
 

@@ -6,7 +6,7 @@ import { END, READY, WAIT, compareRanges } from '../../cell/index.ts';
 import type { CellSource, CellView, SourceState } from '../../cell/index.ts';
 import type { CellFilter } from '../../filter/index.ts';
 import { invariant } from '../../io/index.ts';
-import { DoNotRetryIOException, STORE_LIMIT_NONE } from '../../model/index.ts';
+import { IncompatibleFilterException, STORE_LIMIT_NONE } from '../../model/index.ts';
 import type { FamilySettings, ScanSpec, TimeRangeSpec } from '../../model/index.ts';
 import type { BatchLimits, CellBatch } from './cell_batch.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
@@ -43,6 +43,9 @@ const ENDED = 3;
 type Stage = typeof SEEK_FIRST | typeof SEEK_ROW | typeof IN_ROW | typeof ENDED;
 
 export class RegionScanner {
+  /** Rows read so far, and those of them that were dropped: by the filter, or since nothing of them is visible. */
+  rowsScanned = 0;
+  rowsFiltered = 0;
   readonly #stores: readonly StoreScanner[];
   readonly #spec: ScanSpec;
   readonly #filter: CellFilter | null;
@@ -57,14 +60,14 @@ export class RegionScanner {
   #endsAfterRow = false;
   #waiting: CellSource | null = null;
 
-  /** Throws DoNotRetryIOException when a filter of whole rows is to work on parts of rows (`batch`). */
+  /** Throws IncompatibleFilterException when a filter of whole rows is to work on parts of rows (`batch`). */
   constructor(options: RegionScanOptions) {
     const { spec, filter } = options;
     this.#spec = spec;
     this.#filter = filter;
     this.#filtersRows = filter !== null && filter.hasFilterRow();
     if (this.#filtersRows && spec.batch !== STORE_LIMIT_NONE) {
-      throw new DoNotRetryIOException(
+      throw new IncompatibleFilterException(
         'Cannot set batch on a scan using a filter that returns true for filter.hasFilterRow',
       );
     }
@@ -107,6 +110,23 @@ export class RegionScanner {
       }
     }
     return END;
+  }
+
+  /**
+   * Whether there may be another row behind those that were read: false only if that is known to be the end. Between rows, it
+   * looks at what comes next.
+   */
+  hasMore(): boolean {
+    if (this.#stage !== SEEK_ROW) return this.#stage !== ENDED;
+    if (this.#seekStores() === WAIT) return true;
+    const first = this.#firstStore();
+    if (first === null || this.#isPastEnd(first.source.cell)) return false;
+    return this.#filter?.filterAllRemaining() !== true;
+  }
+
+  /** The row that was begun last: a copy. Empty before the first. */
+  currentRow(): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#row.buf, 0, this.#row.length);
   }
 
   /** Fetches what the last WAIT wanted. Rejects with IoException or CorruptionException. */
@@ -163,6 +183,8 @@ export class RegionScanner {
     this.#stage = SEEK_ROW;
     this.#filter?.reset();
     if (this.#filter?.filterRowKey(cell)) {
+      this.rowsScanned++;
+      this.rowsFiltered++;
       for (const store of this.#stores) if (this.#isAtRow(store)) store.skipRow();
       return;
     }
@@ -221,10 +243,15 @@ export class RegionScanner {
   /** The row's cells are in the batch: they become its last result, unless the filter drops them or there are none. */
   #finishRow(batch: CellBatch): void {
     this.#stage = this.#endsAfterRow ? ENDED : SEEK_ROW;
+    this.rowsScanned++;
     const filter = this.#filter;
     if (filter !== null && this.#filtersRows) filter.filterRowCells(batch.openRow());
-    if (batch.openCells === 0) return;
+    if (batch.openCells === 0) {
+      this.rowsFiltered++;
+      return;
+    }
     if (filter !== null && filter.filterRow()) {
+      this.rowsFiltered++;
       batch.dropRow();
       return;
     }

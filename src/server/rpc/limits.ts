@@ -13,6 +13,12 @@ export interface RpcLimits {
   readonly outputBytesMax: number;
   /** A cell block after decompression. */
   readonly cellBlockBytesMax: number;
+  /** Open scanners of all clients. */
+  readonly scannersMax: number;
+  /** Milliseconds that a scanner lives without being asked. HBase: hbase.client.scanner.timeout.period. */
+  readonly scannerLeaseMs: number;
+  /** Bytes of cells that one answer to a scan has at most, whatever the client asks for. */
+  readonly scanBytesMax: number;
   /** Milliseconds in which preamble and header must arrive. */
   readonly setupTimeoutMs: number;
   /** Milliseconds in which a client that has too much to take must take some of it. */
@@ -29,6 +35,9 @@ export const RPC_LIMITS: RpcLimits = {
   callsMax: 1000,
   outputBytesMax: 16 * 1024 * 1024,
   cellBlockBytesMax: 256 * 1024 * 1024,
+  scannersMax: 10_000,
+  scannerLeaseMs: 60_000,
+  scanBytesMax: 100 * 1024 * 1024,
   setupTimeoutMs: 20_000,
   stalledTimeoutMs: 60_000,
   closeTimeoutMs: 5_000,

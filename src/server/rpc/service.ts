@@ -9,6 +9,7 @@ import type { BatchLimits, CellBatch } from '../../region/index.ts';
 import type { SourceState } from '../../cell/index.ts';
 import type { ScanSpec } from '../../model/index.ts';
 import type { ServerPlace } from '../place.ts';
+import type { RpcLimits } from './limits.ts';
 
 /** The client at the other end of a connection. */
 export interface RpcPeer {
@@ -56,6 +57,8 @@ export interface RpcService {
   /** As the connection header names it: `ClientService`, `MasterService`, … */
   readonly name: string;
   readonly methods: ReadonlyMap<string, RpcMethod>;
+  /** Frees what it holds, when no call will come any more. */
+  close?(): void;
 }
 
 /** What services are made of. One for each running server. */
@@ -67,6 +70,7 @@ export interface ServerParts {
   /** Who this server is, and at which address each client finds it. */
   readonly place: ServerPlace;
   readonly logger: Logger;
+  readonly limits: RpcLimits;
   /** Regions that are made up when they are read: hbase:meta and its like. ClientService serves them beside the store's. */
   readonly systemRegions: readonly SystemRegion[];
 }
@@ -81,6 +85,13 @@ export interface RowScanner {
    */
   next(batch: CellBatch, limits: BatchLimits): SourceState;
   load(): Promise<void>;
+  /** False if it is known that no row comes behind those that were read. Absent: it is not known before END. */
+  hasMore?(): boolean;
+  /** A copy of the row that was begun last. */
+  currentRow?(): Uint8Array;
+  /** Rows read so far, and those of them that were dropped. */
+  readonly rowsScanned?: number;
+  readonly rowsFiltered?: number;
   /** Idempotent. */
   close(): void;
 }
