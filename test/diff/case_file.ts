@@ -1,7 +1,7 @@
 /**
  * A case as a file under test/cases: what was done and what Apache HBase answered, step by step. It runs without HBase.
  *
- *     { "about": …, "families": […], "steps": [[command or event, answer], …] }
+ *     { "about": …, "families": […], "splits": […], "steps": [[command or event, answer], …] }
  *
  * An event has no answer; a wanted error is given by its class.
  */
@@ -13,6 +13,8 @@ export interface CaseFile {
   /** What the case shows, and where HBase's answer is a surprise, why. */
   readonly about: string;
   readonly families: readonly Family[];
+  /** Rows at which regions begin but the first. */
+  readonly splits?: readonly string[];
   readonly steps: readonly (readonly [step: Step, want?: Answer])[];
 }
 
@@ -26,14 +28,16 @@ export interface Mismatch {
 export async function replay(file: CaseFile): Promise<Mismatch[]> {
   const cellar = new CellarSide();
   const mismatches: Mismatch[] = [];
-  await cellar.create('t', file.families);
   const place = { prefix: prefixOf(0), baseMs: Date.now() };
+  const splits = (file.splits ?? []).map((row) => place.prefix + row);
+  await cellar.create('t', file.families, splits);
+  let table = 't';
   for (const [step, want] of file.steps) {
     if (isEvent(step)) {
-      await cellar.event('t', step.op);
+      table = await cellar.event(table, step);
       continue;
     }
-    const answer = (await cellar.run('t', [[toActual(step, place)]]))[0]![0]!;
+    const answer = (await cellar.run(table, [[toActual(step, place)]]))[0]![0]!;
     const got = toCanonical(answer, place);
     if (!sameAnswer(want ?? null, got)) mismatches.push({ step, want: want ?? null, got });
   }
@@ -45,7 +49,8 @@ export async function replay(file: CaseFile): Promise<Mismatch[]> {
 export function caseText(file: CaseFile): string {
   const steps = file.steps.map((step) => `    ${json(step)}`).join(',\n');
   const families = file.families.map((family) => `    ${json(family)}`).join(',\n');
-  return `{\n  "about": ${json(file.about)},\n  "families": [\n${families}\n  ],\n  "steps": [\n${steps}\n  ]\n}\n`;
+  const splits = file.splits === undefined ? '' : `  "splits": ${json(file.splits)},\n`;
+  return `{\n  "about": ${json(file.about)},\n  "families": [\n${families}\n  ],\n${splits}  "steps": [\n${steps}\n  ]\n}\n`;
 }
 
 /** ASCII only, so that bytes above 127 and below 32 are seen. */
@@ -54,9 +59,3 @@ const json = (value: unknown): string =>
     /[\u007f-\uffff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-
-/** An answer to keep: an error's message is each server's own. */
-export const kept = (answer: Answer): Answer =>
-  answer !== null && typeof answer === 'object' && 'error' in answer
-    ? { error: answer.error }
-    : answer;

@@ -5,10 +5,14 @@ import type { EmbeddedConnection } from '../../src/engine/index.ts';
 import { StoreException, memoryEnv } from '../../src/io/index.ts';
 import type { Env } from '../../src/io/index.ts';
 import type {
+  CheckAndMutate,
   CompareOperator,
   DeleteSpec,
+  FilterInput,
   IncrementOptions,
   Mutation,
+  Operation,
+  OperationOutcome,
   ReadOptions,
   Result,
   ScanOptions,
@@ -18,9 +22,13 @@ import type {
   Answer,
   AnswerCell,
   AppendCommand,
+  BatchCommand,
+  CheckCommand,
   Column,
   Command,
+  ErrorAnswer,
   Family,
+  Filtered,
   IncrementCommand,
   MutationCommand,
   Range,
@@ -29,6 +37,7 @@ import type {
   Side,
   TableEvent,
 } from './commands.ts';
+import { specOf } from './filters.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const text = (data: Uint8Array): string => Buffer.from(data).toString('latin1');
@@ -54,22 +63,40 @@ export class CellarSide implements Side {
     this.#connection = null;
   }
 
-  async create(table: string, families: readonly Family[]): Promise<void> {
-    const connection = await this.#open();
-    await connection.admin.createTable({ name: table, families: [...families] });
+  async create(
+    table: string,
+    families: readonly Family[],
+    splits: readonly string[],
+  ): Promise<void> {
+    const { admin } = await this.#open();
+    const spec = { name: table, families: [...families] };
+    await admin.createTable(splits.length === 0 ? spec : { ...spec, splits: splits.map(bytes) });
   }
 
-  async event(table: string, event: TableEvent): Promise<void> {
+  async event(table: string, event: TableEvent): Promise<string> {
     const { admin } = await this.#open();
-    switch (event) {
+    switch (event.op) {
       case 'flush':
-        return admin.flush(table);
+        await admin.flush(table);
+        return table;
       case 'compact':
-        return admin.compact(table);
+        await admin.compact(table);
+        return table;
       case 'major':
-        return admin.compact(table, { major: true });
+        await admin.compact(table, { major: true });
+        return table;
       case 'reopen':
-        return this.close();
+        await this.close();
+        return table;
+      case 'alter':
+        for (const family of event.families) await admin.modifyFamily(table, family);
+        return table;
+      case 'clone': {
+        await admin.snapshot(`${table}_s`, table);
+        await admin.cloneSnapshot(`${table}_s`, `${table}c`);
+        await admin.deleteSnapshot(`${table}_s`);
+        return `${table}c`;
+      }
     }
   }
 
@@ -85,13 +112,17 @@ export class CellarSide implements Side {
   }
 }
 
+function errorOf(error: unknown): ErrorAnswer {
+  if (!(error instanceof StoreException)) throw error;
+  return { error: error.code, message: error.message };
+}
+
 async function settled(table: Table, command: Command): Promise<Answer> {
   try {
     if ('latest' in command) await sleep(CLOCK_STEP_MS);
     return await run(table, command);
   } catch (error) {
-    if (!(error instanceof StoreException)) throw error;
-    return { error: error.code, message: error.message };
+    return errorOf(error);
   }
 }
 
@@ -118,18 +149,25 @@ async function run(table: Table, command: Command): Promise<Answer> {
         (await table.mutateRow(bytes(command.row), command.mutations.map(toMutation))).result,
       );
     case 'check': {
-      const { column, operator, value, timeRange } = command.condition;
-      const { processed, result } = await table.checkAndMutate(
-        bytes(command.row),
-        {
-          column: columnOf(column),
-          operator: operator as CompareOperator,
-          value: value === null ? null : bytes(value),
-          ...(timeRange === undefined ? {} : { timeRange: rangeOf(timeRange) }),
-        },
-        command.mutations.map(toMutation),
-      );
-      return { processed, result: cellsOf(result) };
+      const { checkAndMutate, condition, action } = toCheck(command);
+      return checkedOf(await table.checkAndMutate(checkAndMutate, condition, action));
+    }
+    case 'checkAll': {
+      const outcomes = await table.checkAndMutateAll(command.checks.map(toCheck));
+      return { outcomes: outcomes.map((one) => (one.ok ? checkedOf(one) : errorOf(one.error))) };
+    }
+    case 'batch': {
+      const outcomes = await table.batch(command.operations.map(toOperation));
+      return { outcomes: outcomes.map(outcomeOf) };
+    }
+    case 'mutateRows':
+      await table.mutateRows(command.mutations.map(toMutation));
+      return 'ok';
+    case 'exists':
+      return table.exists(bytes(command.row), readOptions(command));
+    case 'getMany': {
+      const results = await table.getMany(command.rows.map(bytes), readOptions(command));
+      return { outcomes: results.map(cellsOf) };
     }
     case 'get':
       return cellsOf(await table.get(bytes(command.row), readOptions(command)));
@@ -160,11 +198,61 @@ function cellsOf(result: Result | null): AnswerCell[] | null {
   ]);
 }
 
+function outcomeOf(outcome: OperationOutcome): Answer {
+  if (!outcome.ok) return errorOf(outcome.error);
+  if (outcome.processed === undefined) return cellsOf(outcome.result);
+  return checkedOf({ processed: outcome.processed, result: outcome.result });
+}
+
+const checkedOf = (answer: { processed: boolean; result: Result | null }): Answer => ({
+  processed: answer.processed,
+  result: cellsOf(answer.result),
+});
+
 const rangeOf = ([min, max]: Range): { min: number; max: number } => ({ min, max });
 const columnOf = ([family, qualifier]: Column): readonly [string, Uint8Array] => [
   family,
   bytes(qualifier),
 ];
+
+function toOperation(command: BatchCommand['operations'][number]): Operation {
+  switch (command.op) {
+    case 'get':
+      return { get: bytes(command.row), options: readOptions(command) };
+    case 'mutateRow':
+      return { mutateRow: bytes(command.row), mutations: command.mutations.map(toMutation) };
+    case 'check':
+      return toCheck(command);
+    default:
+      return toMutation(command);
+  }
+}
+
+function toCheck({ row, condition, mutations }: CheckCommand): CheckAndMutate {
+  const base = { checkAndMutate: bytes(row), action: mutations.map(toMutation) };
+  const { timeRange } = condition;
+  const range = timeRange === undefined ? {} : { timeRange: rangeOf(timeRange) };
+  if (!('column' in condition)) {
+    const filter = filterOf(condition) ?? '';
+    return { ...base, condition: { filter, ...range } };
+  }
+  const { column, operator, value } = condition;
+  return {
+    ...base,
+    condition: {
+      column: columnOf(column),
+      operator: operator as CompareOperator,
+      value: value === null ? null : bytes(value),
+      ...range,
+    },
+  };
+}
+
+/** The filter of a command as a side gets it: JSON, or a text in `filterText`. */
+function filterOf(command: Filtered & { readonly filterText?: string }): FilterInput | undefined {
+  if (command.filterText !== undefined) return bytes(command.filterText);
+  return command.filter === undefined ? undefined : specOf(command.filter);
+}
 
 function toMutation(command: MutationCommand): Mutation {
   const row = bytes(command.row);
@@ -216,7 +304,9 @@ function changeOptions(command: IncrementCommand | AppendCommand): IncrementOpti
 function readOptions(command: ReadCommand): ReadOptions {
   const { columns, families, versions, timeRange, familyTimeRanges } = command;
   const { storeLimit, storeOffset } = command;
+  const filter = filterOf(command);
   return {
+    ...(filter === undefined ? {} : { filter }),
     ...(columns === undefined ? {} : { columns: columns.map(columnOf) }),
     ...(families === undefined ? {} : { families }),
     ...(versions === undefined ? {} : { versions }),

@@ -7,6 +7,9 @@
  * took from its clock are compared as `NOW`.
  */
 
+import { placedFilter, textOf } from './filters.ts';
+import type { FilterJson } from './filters.ts';
+
 export type Column = readonly [family: string, qualifier: string];
 export type Range = readonly [min: number, max: number];
 
@@ -62,19 +65,48 @@ export interface MutateRowCommand {
   readonly mutations: readonly MutationCommand[];
 }
 
+/** A condition on the newest cell of a column, or a filter that passes something of the row. */
+export type ConditionJson =
+  | {
+      readonly column: Column;
+      readonly operator: string;
+      readonly value: string | null;
+      readonly timeRange?: Range;
+    }
+  | ({ readonly timeRange?: Range } & Filtered);
+
 export interface CheckCommand {
   readonly op: 'check';
   readonly row: string;
-  readonly condition: {
-    readonly column: Column;
-    readonly operator: string;
-    readonly value: string | null;
-    readonly timeRange?: Range;
-  };
+  readonly condition: ConditionJson;
   readonly mutations: readonly MutationCommand[];
 }
 
-export interface ReadCommand {
+/** Conditional changes in one request. */
+export interface CheckAllCommand {
+  readonly op: 'checkAll';
+  readonly checks: readonly CheckCommand[];
+}
+
+/** Operations in one request, each with an outcome of its own. HBase does not keep their order: rows are distinct. */
+export interface BatchCommand {
+  readonly op: 'batch';
+  readonly operations: readonly (MutationCommand | MutateRowCommand | CheckCommand | GetCommand)[];
+}
+
+/** Puts and deletes of several rows of a region, all or none. */
+export interface MutateRowsCommand {
+  readonly op: 'mutateRows';
+  readonly mutations: readonly MutationCommand[];
+}
+
+export interface Filtered {
+  readonly filter?: FilterJson;
+  /** Set: the filter is given in HBase's filter language. */
+  readonly asText?: 1;
+}
+
+export interface ReadCommand extends Filtered {
   readonly columns?: readonly Column[];
   readonly families?: readonly string[];
   readonly versions?: number;
@@ -87,6 +119,16 @@ export interface ReadCommand {
 export interface GetCommand extends ReadCommand {
   readonly op: 'get';
   readonly row: string;
+}
+
+export interface ExistsCommand extends ReadCommand {
+  readonly op: 'exists';
+  readonly row: string;
+}
+
+export interface GetManyCommand extends ReadCommand {
+  readonly op: 'getMany';
+  readonly rows: readonly string[];
 }
 
 export interface ScanCommand extends ReadCommand {
@@ -105,12 +147,23 @@ export interface ScanCommand extends ReadCommand {
   readonly uncommitted?: 1;
 }
 
-export type Write = MutationCommand | MutateRowCommand | CheckCommand;
-export type Read = GetCommand | ScanCommand;
+export type Write =
+  | MutationCommand
+  | MutateRowCommand
+  | CheckCommand
+  | CheckAllCommand
+  | BatchCommand
+  | MutateRowsCommand;
+export type Read = GetCommand | ExistsCommand | GetManyCommand | ScanCommand;
 export type Command = Write | Read;
-/** What happens to a whole table. `reopen` is Cellar's alone. */
-export type TableEvent = 'flush' | 'compact' | 'major' | 'reopen';
-export type Step = Command | { readonly op: TableEvent };
+/**
+ * What happens to a whole table. `reopen` is Cellar's alone; after `clone` a clone of a snapshot takes the table's place;
+ * `alter` gives it other families' attributes.
+ */
+export type TableEvent =
+  | { readonly op: 'flush' | 'compact' | 'major' | 'reopen' | 'clone' }
+  | { readonly op: 'alter'; readonly families: readonly Family[] };
+export type Step = Command | TableEvent;
 
 /** Attributes of a family as HBase's shell names them, as texts. */
 export interface Family {
@@ -131,9 +184,15 @@ export interface ErrorAnswer {
   readonly error: string;
   readonly message?: string;
 }
+/** Of operations that fail one by one. */
+export interface OutcomesAnswer {
+  readonly outcomes: readonly Answer[];
+}
 export type Answer =
   | 'ok'
+  | boolean
   | null
+  | OutcomesAnswer
   | readonly AnswerCell[]
   | readonly (readonly AnswerCell[])[]
   | { readonly processed: boolean; readonly result: readonly AnswerCell[] | null }
@@ -142,8 +201,10 @@ export type Answer =
 /** Something that takes commands: Apache HBase or Cellar. Lanes run at once, each in order. */
 export interface Side {
   run(table: string, lanes: readonly (readonly object[])[]): Promise<Answer[][]>;
-  create(table: string, families: readonly Family[]): Promise<void>;
-  event(table: string, event: TableEvent): Promise<void>;
+  /** `splits`: where regions begin but the first. */
+  create(table: string, families: readonly Family[], splits: readonly string[]): Promise<void>;
+  /** The name of the table from then on. */
+  event(table: string, event: TableEvent): Promise<string>;
 }
 
 /** The round's start, in commands and answers. */
@@ -153,11 +214,19 @@ const TIME_MIN = 2_000_000_000_000;
 const CLOCK_MS = 100_000_000;
 const PREFIX_END = '0'; // The character after '/', with which prefixes end.
 
-export const isEvent = (step: Step): step is { readonly op: TableEvent } =>
-  step.op === 'flush' || step.op === 'compact' || step.op === 'major' || step.op === 'reopen';
+const EVENTS: ReadonlySet<string> = new Set([
+  'flush',
+  'compact',
+  'major',
+  'reopen',
+  'clone',
+  'alter',
+]);
+const READS: ReadonlySet<string> = new Set(['get', 'scan', 'exists', 'getMany']);
 
-export const isRead = (command: Step): command is Read =>
-  command.op === 'get' || command.op === 'scan';
+export const isEvent = (step: Step): step is TableEvent => EVENTS.has(step.op);
+
+export const isRead = (command: Step): command is Read => READS.has(command.op);
 
 export const prefixOf = (index: number): string => `${String(index).padStart(4, '0')}/`;
 
@@ -169,16 +238,43 @@ export interface Place {
 }
 
 /** The command as a server gets it. */
-export function toActual(command: Command, { prefix, baseMs }: Place): Record<string, unknown> {
-  const actual = withTimes(command, baseMs) as Record<string, unknown>;
-  if (command.op === 'scan') return { ...actual, ...bounds(command, prefix) };
-  actual['row'] = prefix + command.row;
-  for (const mutation of (actual['mutations'] ?? []) as { row: string }[]) {
-    mutation.row = prefix + mutation.row;
+export function toActual(command: Command, place: Place): Record<string, unknown> {
+  const actual = withTimes(command, place.baseMs) as Record<string, unknown>;
+  return placed(actual, place.prefix);
+}
+
+/** Rows below the prefix, filters in the form asked for. */
+function placed(command: Record<string, unknown>, prefix: string): Record<string, unknown> {
+  const actual = placedFiltered(command, prefix);
+  if (actual['op'] === 'scan') {
+    Object.assign(actual, bounds(command as unknown as ScanCommand, prefix));
   }
-  if (takesClock(command)) actual['latest'] = 1;
+  if (typeof actual['row'] === 'string') actual['row'] = prefix + actual['row'];
+  if (actual['rows'] !== undefined) {
+    actual['rows'] = (actual['rows'] as string[]).map((row) => prefix + row);
+  }
+  if (actual['condition'] !== undefined) {
+    actual['condition'] = placedFiltered(actual['condition'] as Record<string, unknown>, prefix);
+  }
+  for (const name of ['mutations', 'operations', 'checks']) {
+    const parts = actual[name] as Record<string, unknown>[] | undefined;
+    if (parts !== undefined) actual[name] = parts.map((part) => placed(part, prefix));
+  }
+  if (takesClock(command as unknown as Command)) actual['latest'] = 1;
   return actual;
 }
+
+function placedFiltered(
+  { filter, asText, ...rest }: Record<string, unknown>,
+  prefix: string,
+): Record<string, unknown> {
+  if (filter === undefined) return rest;
+  const inPlace = placedFilter(filter as FilterJson, prefix, endOf(prefix));
+  const text = asText === undefined ? null : textOf(inPlace);
+  return text === null ? { ...rest, filter: inPlace } : { ...rest, filterText: text };
+}
+
+const endOf = (prefix: string): string => prefix.slice(0, -1) + PREFIX_END;
 
 function withTimes(value: unknown, baseMs: number): unknown {
   if (typeof value === 'number') return value > TIME_MIN ? value - NOW + baseMs : value;
@@ -191,7 +287,7 @@ function withTimes(value: unknown, baseMs: number): unknown {
 
 function bounds(scan: ScanCommand, prefix: string): Record<string, unknown> {
   const first = { row: prefix, inclusive: true };
-  const end = { row: prefix.slice(0, -1) + PREFIX_END, inclusive: false };
+  const end = { row: endOf(prefix), inclusive: false };
   const start =
     scan.start === undefined
       ? scan.reversed
@@ -223,10 +319,14 @@ export function takesClock(command: Command): boolean {
     case 'append':
       return true;
     case 'mutateRow':
+    case 'mutateRows':
     case 'check':
       return command.mutations.some(takesClock);
-    case 'get':
-    case 'scan':
+    case 'checkAll':
+      return command.checks.some(takesClock);
+    case 'batch':
+      return command.operations.some(takesClock);
+    default:
       return false;
   }
 }
@@ -240,7 +340,11 @@ export function toCanonical(answer: Answer, place: Place): Answer {
         : (item as readonly AnswerCell[]).map((cell) => canonicalCell(cell, place)),
     ) as Answer;
   }
-  if (answer !== null && typeof answer === 'object' && 'processed' in answer) {
+  if (answer === null || typeof answer !== 'object') return answer;
+  if ('outcomes' in answer) {
+    return { outcomes: answer.outcomes.map((outcome) => toCanonical(outcome, place)) };
+  }
+  if ('processed' in answer) {
     const result = answer.result?.map((cell) => canonicalCell(cell, place)) ?? null;
     return { processed: answer.processed, result };
   }
@@ -264,7 +368,15 @@ export function sameAnswer(a: Answer, b: Answer): boolean {
   return JSON.stringify(comparable(a)) === JSON.stringify(comparable(b));
 }
 
-const comparable = (answer: Answer): unknown =>
-  answer !== null && typeof answer === 'object' && 'error' in answer
-    ? { error: answer.error }
-    : answer;
+/** Ours that say more than HBase's. */
+const SYNONYMS: ReadonlyMap<string, string> = new Map([
+  // HBase has the name for a row that the client may look for elsewhere.
+  ['WrongRegionException', 'DoNotRetryIOException'],
+]);
+
+/** An answer to compare and keep: an error's message is each server's own. */
+export function comparable(answer: Answer): Answer {
+  if (answer === null || typeof answer !== 'object') return answer;
+  if ('error' in answer) return { error: SYNONYMS.get(answer.error) ?? answer.error };
+  return 'outcomes' in answer ? { outcomes: answer.outcomes.map(comparable) } : answer;
+}

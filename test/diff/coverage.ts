@@ -1,9 +1,12 @@
 /** How often each feature was compared, in which state of the table. */
-import type { Command, Family, MutationCommand, ReadCommand, TableEvent } from './commands.ts';
+import type { CheckCommand, Command, Family, MutationCommand, ReadCommand, TableEvent } from './commands.ts';
 import { isRead } from './commands.ts';
+import { partsOf } from './filters.ts';
+import type { FilterJson } from './filters.ts';
+import { isSplit } from './round.ts';
 import type { Round } from './round.ts';
 
-const STATES = ['memory', 'flush', 'compact', 'major', 'reopen'] as const;
+const STATES = ['memory', 'flush', 'compact', 'major', 'reopen', 'clone', 'alter'] as const;
 type State = (typeof STATES)[number];
 const STATE_TITLES: Readonly<Record<State, string>> = {
   memory: 'memory',
@@ -11,6 +14,8 @@ const STATE_TITLES: Readonly<Record<State, string>> = {
   compact: 'compacted',
   major: 'major',
   reopen: 'reopened',
+  clone: 'cloned',
+  alter: 'altered',
 };
 
 export class Coverage {
@@ -24,6 +29,7 @@ export class Coverage {
     const command = commands[index]!;
     const state = stateOf(round.events, segment, commands.slice(0, index).every(isRead));
     this.#add('all', state);
+    if (isSplit(round, caseIndex)) this.#add('several regions', state);
     for (const feature of featuresOf(command)) this.#add(feature, state);
     for (const feature of familyFeatures(round.families)) this.#add(feature, state);
   }
@@ -51,7 +57,7 @@ const row = (feature: string, cells: readonly string[]): string =>
 
 /** The last event, as long as nothing was written since; a reopened table is in the state `reopen`. */
 function stateOf(events: readonly TableEvent[], segment: number, isUnwritten: boolean): State {
-  return segment === 0 || !isUnwritten ? 'memory' : events[segment - 1]!;
+  return segment === 0 || !isUnwritten ? 'memory' : events[segment - 1]!.op;
 }
 
 function familyFeatures(families: readonly Family[]): Set<string> {
@@ -66,41 +72,63 @@ function familyFeatures(families: readonly Family[]): Set<string> {
 
 function featuresOf(command: Command): Set<string> {
   const features = new Set<string>();
+  addCommand('', command, features);
+  return features;
+}
+
+function addCommand(kind: string, command: Command, features: Set<string>): void {
   switch (command.op) {
     case 'get':
-      addRead('get', command, features);
-      break;
+    case 'exists':
+    case 'getMany':
     case 'scan':
-      addRead('scan', command, features);
-      break;
+      return addRead(`${kind}${command.op}`, command, features);
     case 'mutateRow':
-      features.add('mutateRow');
-      for (const mutation of command.mutations) addMutation('mutateRow ', mutation, features);
-      break;
-    case 'check': {
-      const { operator, value, timeRange } = command.condition;
-      features.add('checkAndMutate').add(`checkAndMutate ${operator}`);
-      features.add(`checkAndMutate ${value === null ? 'null' : 'value'}`);
-      if (timeRange !== undefined) features.add('checkAndMutate timeRange');
-      for (const mutation of command.mutations) addMutation('checkAndMutate ', mutation, features);
-      break;
-    }
+    case 'mutateRows':
+      features.add(kind + command.op);
+      for (const one of command.mutations) addMutation(`${kind}${command.op} `, one, features);
+      return;
+    case 'check':
+      return addCheck(`${kind}checkAndMutate`, command, features);
+    case 'checkAll':
+      features.add('checkAndMutateAll');
+      for (const one of command.checks) addCheck('checkAndMutateAll', one, features);
+      return;
+    case 'batch':
+      features.add('batch');
+      for (const one of command.operations) addCommand('batch ', one, features);
+      return;
     default:
-      addMutation('', command, features);
+      addMutation(kind, command, features);
   }
-  return features;
+}
+
+function addCheck(kind: string, { condition, mutations }: CheckCommand, features: Set<string>): void {
+  features.add(kind);
+  if (condition.timeRange !== undefined) features.add(`${kind} timeRange`);
+  if ('column' in condition) {
+    features.add(`${kind} ${condition.operator}`);
+    features.add(`${kind} ${condition.value === null ? 'null' : 'value'}`);
+  } else addFilter(kind, condition.filter, features);
+  if (mutations.length > 1) features.add(`${kind} several mutations`);
+  for (const mutation of mutations) addMutation(`${kind} `, mutation, features);
+}
+
+function addFilter(kind: string, filter: FilterJson | undefined, features: Set<string>): void {
+  if (filter === undefined) return;
+  features.add(`${kind} filter`);
+  for (const part of partsOf(filter)) features.add(`filter ${part}`);
 }
 
 function addRead(kind: string, command: ReadCommand & object, features: Set<string>): void {
   features.add(kind);
   for (const [name, value] of Object.entries(command)) {
-    if (name === 'op' || name === 'row' || name.endsWith('Inclusive')) continue;
-    features.add(`${kind} ${name}`);
+    if (name === 'op' || name === 'row' || name === 'rows' || name === 'filter') continue;
+    if (name.endsWith('Inclusive')) features.add(`${kind} ${name} ${String(value)}`);
+    else features.add(name === 'asText' ? 'filter as text' : `${kind} ${name}`);
     if (name === 'versions' && value === 1) features.add(`${kind} versions 1`);
   }
-  for (const [name, value] of Object.entries(command)) {
-    if (name.endsWith('Inclusive')) features.add(`${kind} ${name} ${String(value)}`);
-  }
+  addFilter(kind, command.filter, features);
 }
 
 function addMutation(kind: string, command: MutationCommand, features: Set<string>): void {

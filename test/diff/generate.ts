@@ -1,10 +1,15 @@
 /** Random rounds from a seed. Everything is small, so that rows, columns and timestamps meet. */
 import type { SeededRandom } from '../../src/io/index.ts';
-import { NOW } from './commands.ts';
+import { FilterGenerator } from './generate_filters.ts';
+import { NOW, takesClock } from './commands.ts';
 import type {
+  BatchCommand,
+  CheckCommand,
   Column,
   Command,
   Family,
+  Filtered,
+  GetCommand,
   MutationCommand,
   Range,
   Read,
@@ -37,7 +42,8 @@ const OPERATORS = [
 ];
 /** All files of a store are merged by a compaction only up to this count (hbase.hstore.compaction.max). */
 const FILES_MAX = 10;
-const READS_A_STATE = 4;
+const READS_A_STATE = 10;
+const NUMBERS = ['\0\0\0\0\0\0\0\x05', '\0\0\0\0\0\0\0\0', '\xff'.repeat(8), '\0\0\0\0\0\0\x01\0'];
 
 function pick<T>(random: SeededRandom, of: readonly T[]): T {
   return of[random.int(of.length)]!;
@@ -61,10 +67,14 @@ export class Generator {
   }
 
   round(cases: number): Round {
-    const families = ['f', 'g'].slice(0, 1 + this.#random.int(2)).map((name) => this.#family(name));
-    const events = this.#events();
+    const random = this.#random;
+    const families = ['f', 'g'].slice(0, 1 + random.int(2)).map((name) => this.#family(name));
+    const events = this.#events(families);
+    const hasSplits = random.chance(0.5);
     return {
       families,
+      splits: hasSplits ? some(random, ['aa', 'b', 'b\0', 'c\xff'], 2).sort() : [],
+      splitEvery: 1 + Math.floor(cases / 6),
       events,
       cases: Array.from({ length: cases }, () =>
         new CaseGenerator(this.#random.fork(), families).make(events),
@@ -107,30 +117,57 @@ export class Generator {
   }
 
   /** Files never get so many that a compaction would leave some out: which ones is chance. */
-  #events(): TableEvent[] {
+  #events(families: readonly Family[]): TableEvent[] {
     const events: TableEvent[] = [];
     let files = 0;
+    const flush = (): void => {
+      events.push({ op: 'flush' });
+      files++;
+    };
     for (let count = 3 + this.#random.int(5); count > 0; count--) {
-      const pick = this.#random.int(10);
-      if (pick < 5 && files < FILES_MAX) {
-        events.push('flush');
-        files++;
-      } else if (pick < 8) {
+      const kind = this.#random.int(12);
+      if (kind < 5 && files < FILES_MAX) flush();
+      else if (kind < 8) {
         // A compaction without HBase's least count of files does nothing.
-        for (; files < 3; files++) events.push('flush');
-        events.push('compact');
+        while (files < 3) flush();
+        events.push({ op: 'compact' });
         files = 1;
-      } else if (pick < 9) {
-        events.push('flush', 'major');
+      } else if (kind < 9) {
+        events.push({ op: 'flush' }, { op: 'major' });
         files = 1;
-      } else {
-        events.push('reopen');
-      }
+      } else if (kind < 10 && files < FILES_MAX) {
+        flush();
+        events.push({ op: 'clone' });
+      } else if (kind < 11 && files < FILES_MAX) {
+        // HBase opens the regions again, and flushes them as the table was.
+        flush();
+        events.push({ op: 'alter', families: families.map((one) => this.#altered(one)) });
+      } else events.push({ op: 'reopen' });
     }
-    events.push('flush', 'major', 'reopen');
+    events.push({ op: 'flush' }, { op: 'major' }, { op: 'reopen' });
     return events;
   }
+
+  /** Another VERSIONS, MIN_VERSIONS, encoding or Bloom filter; what the cases of the round rely on stays. */
+  #altered(family: Family): Family {
+    const random = this.#random;
+    const versions = pick(random, ['1', '2', '3', '5']);
+    return {
+      ...family,
+      VERSIONS: versions,
+      ...('TTL' in family && versions !== '1' ? { MIN_VERSIONS: pick(random, ['0', '1']) } : {}),
+      ...('TTL' in family && versions === '1' ? { MIN_VERSIONS: '0' } : {}),
+      ...(isPrefixCoded(family) ? {} : { DATA_BLOCK_ENCODING: pick(random, ['NONE', 'ROW_INDEX_V1']) }),
+      ...(family['BLOOMFILTER'] === 'ROWPREFIX_FIXED_LENGTH'
+        ? {}
+        : { BLOOMFILTER: pick(random, ['NONE', 'ROW', 'ROWCOL']) }),
+    };
+  }
 }
+
+/** HBase loops for ever when it looks for the next column from an empty qualifier in such blocks (README.md). */
+const isPrefixCoded = (family: Family): boolean =>
+  ['PREFIX', 'DIFF', 'FAST_DIFF'].includes(String(family['DATA_BLOCK_ENCODING']));
 
 /** One case: a few rows, columns and timestamps, and what is done and asked of them. */
 class CaseGenerator {
@@ -140,6 +177,9 @@ class CaseGenerator {
   readonly #columns: readonly Column[];
   readonly #textQualifiers: readonly string[];
   readonly #hasEmptyQualifier: boolean;
+  readonly #deletesFamilies: boolean;
+  readonly #isNumeric: boolean;
+  readonly #filters: FilterGenerator;
   readonly #times: readonly number[];
   #values = 0;
 
@@ -150,22 +190,35 @@ class CaseGenerator {
     // HBase's tracker for NEW_VERSION_BEHAVIOR fails on empty qualifiers, and otherwise it may overlook family markers
     // behind them (README.md).
     const isNew = families.some((family) => family['NEW_VERSION_BEHAVIOR'] !== undefined);
-    this.#hasEmptyQualifier = !isNew && random.chance(0.3);
+    const isCoded = families.some(isPrefixCoded);
+    const hasTtl = families.some((family) => family['TTL'] !== undefined);
+    this.#hasEmptyQualifier = !isNew && !isCoded && random.chance(0.3);
+    // An expired family marker sends HBase to the next column, too.
+    this.#deletesFamilies = !this.#hasEmptyQualifier && !(isCoded && hasTtl);
+    this.#isNumeric = random.chance(0.15);
     const named = (qualifier: string): boolean => this.#hasEmptyQualifier || qualifier !== '';
     this.#textQualifiers = TEXT_QUALIFIERS.filter(named);
     const qualifiers = some(random, QUALIFIERS.filter(named), 3);
     this.#columns = this.#families.flatMap((family) => qualifiers.map((q): Column => [family, q]));
-    const hasTtl = families.some((family) => family['TTL'] !== undefined);
     const times = hasTtl ? [...EXPIRED, ...RECENT, ...RECENT] : [...SMALL, ...SMALL, ...RECENT];
     const future = random.chance(0.1) ? [FUTURE] : [];
     this.#times = [...some(random, times, 6), ...future];
+    this.#filters = new FilterGenerator({
+      random,
+      rows: ROWS,
+      families: this.#families,
+      qualifiers,
+      times: this.#times,
+      values: this.#isNumeric ? NUMBERS : ['x', 'y', '\xff', 'v1', 'v2', 'v3', '', 'zz'],
+      isNumeric: this.#isNumeric,
+    });
   }
 
   make(events: readonly TableEvent[]): Case {
     const segments: Command[][] = [];
     for (let segment = 0; segment <= events.length; segment++) {
       const commands: Command[] = [];
-      const after = segment === 0 ? null : events[segment - 1]!;
+      const after = segment === 0 ? null : events[segment - 1]!.op;
       // Right after most events nothing is written: what is read is what the event left.
       const isQuiet = segment > 0 && (after !== 'flush' || this.#random.chance(0.4));
       if (isQuiet) commands.push(...this.#reads());
@@ -180,24 +233,69 @@ class CaseGenerator {
   // ---- Writes ----------------------------------------------------------------------------------------------------------
 
   #write(): Write {
-    const row = pick(this.#random, this.#rows);
-    const chance = this.#random.int(100);
-    if (chance < 82) return this.#mutation(row);
-    const mutations = this.#list(1 + this.#random.int(3), () => this.#mutation(row));
-    if (chance < 90) return { op: 'mutateRow', row, mutations };
-    const operator = pick(this.#random, OPERATORS);
+    const random = this.#random;
+    const row = pick(random, this.#rows);
+    const chance = random.int(100);
+    if (chance < 74) return this.#mutation(row);
+    if (chance < 80) return { op: 'mutateRow', row, mutations: this.#mutations(row) };
+    if (chance < 90) return this.#check(row);
+    if (chance < 93) {
+      return { op: 'checkAll', checks: this.#list(1 + random.int(3), () => this.#check(row)) };
+    }
+    if (chance < 97) {
+      return { op: 'batch', operations: this.#rows.map((one) => this.#operation(one)) };
+    }
+    return { op: 'mutateRows', mutations: this.#rows.map((one) => this.#blind(one)) };
+  }
+
+  #mutations(row: string): MutationCommand[] {
+    return this.#list(1 + this.#random.int(3), () => this.#mutation(row));
+  }
+
+  #operation(row: string): BatchCommand['operations'][number] {
+    const chance = this.#random.int(10);
+    if (chance < 2) return this.#get(row);
+    if (chance < 3) return { op: 'mutateRow', row, mutations: this.#mutations(row) };
+    if (chance < 4) return this.#check(row);
+    const mutation = this.#mutation(row);
+    // No such family: this one alone fails.
+    return mutation.op === 'put' && this.#random.chance(0.2)
+      ? { ...mutation, cells: [{ f: 'none', q: 'a', v: 'v', ts: 1 }] }
+      : mutation;
+  }
+
+  /** A put or delete that needs neither the row nor the clock. */
+  #blind(row: string): MutationCommand {
+    for (;;) {
+      const mutation = this.#random.chance(0.7) ? this.#put(row) : this.#delete(row);
+      if (!takesClock(mutation)) return mutation;
+    }
+  }
+
+  #check(row: string): CheckCommand {
+    const random = this.#random;
+    const timeRange = random.chance(0.2) ? { timeRange: this.#range() } : {};
+    const mutations = random.chance(0.5) ? [this.#mutation(row)] : this.#mutations(row);
+    if (random.chance(0.3)) {
+      return { op: 'check', row, condition: { ...this.#filtered(), ...timeRange }, mutations };
+    }
+    const operator = pick(random, OPERATORS);
     return {
       op: 'check',
       row,
       condition: {
-        column: pick(this.#random, this.#columns),
+        column: pick(random, this.#columns),
         operator,
-        // NO_OP with a value is an exception that HBase's client retries.
-        value: operator === 'NO_OP' || this.#random.chance(0.3) ? null : this.#value(),
-        ...(this.#random.chance(0.2) ? { timeRange: this.#range() } : {}),
+        value: random.chance(0.3) ? null : this.#value(),
+        ...timeRange,
       },
       mutations,
     };
+  }
+
+  #filtered(): Filtered {
+    const filter = this.#filters.filter();
+    return this.#random.chance(0.3) ? { filter, asText: 1 } : { filter };
   }
 
   #list<T>(count: number, make: () => T): T[] {
@@ -253,7 +351,7 @@ class CaseGenerator {
     const ts = takesClock ? {} : { ts: pick(this.#random, this.#times) };
     const base = { op: 'delete', row, ...ts } as const;
     // Family markers come first; not beside empty qualifiers.
-    switch (this.#hasEmptyQualifier ? 4 + random.int(5) : random.int(9)) {
+    switch (this.#deletesFamilies ? random.int(9) : 4 + random.int(5)) {
       case 0:
         return base;
       case 1:
@@ -272,6 +370,7 @@ class CaseGenerator {
   }
 
   #value(): string {
+    if (this.#isNumeric) return pick(this.#random, NUMBERS);
     const values = ['', '\0\0\0\0\0\0\0\x05', 'x', 'y', '\xff'];
     return this.#random.chance(0.3) ? pick(this.#random, values) : `v${++this.#values}`;
   }
@@ -292,12 +391,21 @@ class CaseGenerator {
     return [
       { op: 'scan', raw: 1, versions: 100 },
       { op: 'scan', versions: 100 },
-      ...this.#list(READS_A_STATE, () => (this.#random.chance(0.5) ? this.#get() : this.#scan())),
+      ...this.#list(READS_A_STATE, () => this.#read()),
     ];
   }
 
-  #get(): Read {
-    return { op: 'get', row: pick(this.#random, this.#rows), ...this.#options(true) };
+  #read(): Read {
+    const chance = this.#random.int(100);
+    const row = pick(this.#random, this.#rows);
+    if (chance < 40) return this.#get(row);
+    if (chance < 43) return { op: 'exists', row, ...this.#options(true) };
+    if (chance < 48) return { op: 'getMany', rows: this.#rows, ...this.#options(true) };
+    return this.#scan();
+  }
+
+  #get(row: string): GetCommand {
+    return { op: 'get', row, ...this.#options(true) };
   }
 
   #scan(): ScanCommand {
@@ -334,6 +442,7 @@ class CaseGenerator {
         : {}),
       ...(random.chance(0.1) ? { storeLimit: 1 + random.int(3) } : {}),
       ...(random.chance(0.1) ? { storeOffset: random.int(3) } : {}),
+      ...(random.chance(0.4) ? this.#filtered() : {}),
     };
   }
 }

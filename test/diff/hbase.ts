@@ -14,6 +14,7 @@ export class HBaseSide implements Side {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  #events: Promise<void> = Promise.resolve();
   #errors = '';
 
   /** `cache`: the folder that scripts/diff-install printed; `address`: host:port of a server of the cluster. */
@@ -61,16 +62,35 @@ export class HBaseSide implements Side {
     return this.#one('settle', { op: 'settle' });
   }
 
-  create(table: string, families: readonly Family[]): Promise<void> {
-    return this.#one(table, { op: 'create', families });
+  create(table: string, families: readonly Family[], splits: readonly string[]): Promise<void> {
+    return this.#alone(() => this.#one(table, { op: 'create', families, splits }));
   }
 
   drop(table: string): Promise<void> {
     return this.#one(table, { op: 'drop' });
   }
 
-  async event(table: string, event: TableEvent): Promise<void> {
-    if (event !== 'reopen') await this.#one(table, { op: event });
+  /** Events of several tables one after the other: while one compacts, others must not flush (README.md). */
+  #alone(work: () => Promise<void>): Promise<void> {
+    const done = this.#events.then(work);
+    this.#events = done.catch(() => undefined);
+    return done;
+  }
+
+  async event(table: string, event: TableEvent): Promise<string> {
+    switch (event.op) {
+      case 'reopen':
+        return table;
+      case 'clone': {
+        const to = `${table}c`;
+        await this.#alone(() => this.#one(table, { op: 'clone', to }));
+        await this.drop(table);
+        return to;
+      }
+      default:
+        await this.#alone(() => this.#one(table, event));
+        return table;
+    }
   }
 
   close(): Promise<void> {

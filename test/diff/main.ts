@@ -3,15 +3,15 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { seeded } from '../../src/io/index.ts';
-import { caseText, kept } from './case_file.ts';
+import { caseText } from './case_file.ts';
 import type { CaseFile } from './case_file.ts';
 import { CellarSide } from './cellar.ts';
-import { isEvent } from './commands.ts';
+import { comparable, isEvent } from './commands.ts';
 import type { Answer, Step } from './commands.ts';
 import { Coverage } from './coverage.ts';
 import { Generator } from './generate.ts';
 import type { HBaseSide } from './hbase.ts';
-import { runRound, stepsUpTo } from './round.ts';
+import { isSplit, runRound, stepsUpTo } from './round.ts';
 import type { Difference, Observer, Outcome, Round } from './round.ts';
 import { Shrinker } from './shrink.ts';
 import type { Proof } from './shrink.ts';
@@ -145,20 +145,22 @@ export class DiffRun {
     this.#saved++;
     this.#show(seed, round, difference);
     const about = `seed ${seed}, case ${difference.caseIndex}`;
-    const start = { families: round.families, steps: stepsUpTo(round, difference) };
+    const splits = isSplit(round, difference.caseIndex) ? round.splits : [];
+    const { families } = round;
+    const start = { families, splits, steps: stepsUpTo(round, difference) };
     const proof = await new Shrinker((candidate) => this.#round(candidate)).shrink(start);
     if (proof === null) {
       this.#print('  it does not show itself when the case runs alone');
       return;
     }
     const name = `seed-${seed}-case-${difference.caseIndex}.json`;
-    this.#write(name, fileOf(`${about}; ours was ${JSON.stringify(kept(proof.got))}`, proof));
+    this.#write(name, fileOf(`${about}; ours was ${JSON.stringify(comparable(proof.got))}`, proof));
     this.#print(`  saved as ${name}: ${proof.repro.steps.length} steps`);
   }
 
   #show(seed: number, round: Round, difference: Difference): void {
     const { caseIndex, segment, command, want, got } = difference;
-    const after = round.events[segment - 1] ?? 'nothing';
+    const after = round.events[segment - 1]?.op ?? 'nothing';
     this.#print(
       `DIFFERENT in seed ${seed}, case ${caseIndex}, after ${after}: ${JSON.stringify(command)}`,
     );
@@ -168,11 +170,13 @@ export class DiffRun {
   #saveSamples(seed: number, round: Round, answers: Outcome['answers']): void {
     for (let i = 0; i < Math.min(this.#options.samples, round.cases.length); i++) {
       const steps = round.cases[i]!.flatMap((commands, segment): CaseFile['steps'] => [
-        ...(segment === 0 ? [] : [[{ op: round.events[segment - 1]! }] as const]),
-        ...commands.map((command, at) => [command, kept(answers[i]![segment]![at]!)] as const),
+        ...(segment === 0 ? [] : [[round.events[segment - 1]!] as const]),
+        ...commands.map((command, at) => [command, comparable(answers[i]![segment]![at]!)] as const),
       ]);
       const about = `A random case (seed ${seed}, case ${i}) with HBase's answers`;
-      this.#write(`sample-${seed}-${i}.json`, { about, families: round.families, steps });
+      const { families } = round;
+      const splits = isSplit(round, i) && round.splits.length > 0 ? { splits: round.splits } : {};
+      this.#write(`sample-${seed}-${i}.json`, { about, families, ...splits, steps });
     }
   }
 
@@ -185,7 +189,8 @@ export class DiffRun {
 function fileOf(about: string, proof: Proof): CaseFile {
   let at = 0;
   const steps = proof.repro.steps.map((step: Step): readonly [Step, Answer?] =>
-    isEvent(step) ? [step] : [step, kept(proof.answers[at++]!)],
+    isEvent(step) ? [step] : [step, comparable(proof.answers[at++]!)],
   );
-  return { about, families: proof.repro.families, steps };
+  const { families, splits } = proof.repro;
+  return { about, families, ...(splits.length > 0 ? { splits } : {}), steps };
 }

@@ -8,6 +8,9 @@ export type Case = readonly (readonly Command[])[];
 
 export interface Round {
   readonly families: readonly Family[];
+  /** Rows at which regions begin, in every so many-th case. */
+  readonly splits: readonly string[];
+  readonly splitEvery: number;
   readonly events: readonly TableEvent[];
   readonly cases: readonly Case[];
 }
@@ -38,18 +41,23 @@ export async function runRound(
   const { hbase, cellar, table, observe } = parts;
   const answers: Answer[][][] = round.cases.map(() => []);
   const differences: Difference[] = [];
-  await Promise.all([hbase.create(table, round.families), cellar.create(table, round.families)]);
+  const splits = splitsOf(round);
+  await Promise.all([
+    hbase.create(table, round.families, splits),
+    cellar.create(table, round.families, splits),
+  ]);
+  let names = [table, table] as const;
   const baseMs = Date.now();
   for (let segment = 0; segment <= round.events.length; segment++) {
     if (segment > 0) {
       const event = round.events[segment - 1]!;
-      await Promise.all([hbase.event(table, event), cellar.event(table, event)]);
+      names = await Promise.all([hbase.event(names[0], event), cellar.event(names[1], event)]);
     }
     const places: Place[] = round.cases.map((_, index) => ({ prefix: prefixOf(index), baseMs }));
     const lanes = round.cases.map((steps, index) =>
       steps[segment]!.map((command) => toActual(command, places[index]!)),
     );
-    const [theirs, ours] = await Promise.all([hbase.run(table, lanes), cellar.run(table, lanes)]);
+    const [theirs, ours] = await Promise.all([hbase.run(names[0], lanes), cellar.run(names[1], lanes)]);
     for (const [caseIndex, steps] of round.cases.entries()) {
       const place = places[caseIndex]!;
       answers[caseIndex]!.push(theirs[caseIndex]!.map((answer) => toCanonical(answer, place)));
@@ -66,12 +74,22 @@ export async function runRound(
   return { answers, differences };
 }
 
+/** Whether regions begin within a case. */
+export const isSplit = ({ splits, splitEvery }: Round, caseIndex: number): boolean =>
+  splits.length > 0 && caseIndex % splitEvery === 0;
+
+function splitsOf(round: Round): string[] {
+  return round.cases.flatMap((_, index) =>
+    isSplit(round, index) ? round.splits.map((row) => prefixOf(index) + row) : [],
+  );
+}
+
 /** The steps of a case up to and including one command. */
 export function stepsUpTo(round: Round, difference: Difference): Step[] {
   const steps: Step[] = [];
   const commands = round.cases[difference.caseIndex]!;
   for (let segment = 0; segment <= difference.segment; segment++) {
-    if (segment > 0) steps.push({ op: round.events[segment - 1]! });
+    if (segment > 0) steps.push(round.events[segment - 1]!);
     const isLast = segment === difference.segment;
     steps.push(...commands[segment]!.slice(0, isLast ? difference.index + 1 : undefined));
   }
@@ -84,7 +102,7 @@ export function splitSteps(steps: readonly Step[]): { case: Case; events: TableE
   const events: TableEvent[] = [];
   for (const step of steps) {
     if (isEvent(step)) {
-      events.push(step.op);
+      events.push(step);
       segments.push([]);
     } else {
       segments.at(-1)!.push(step);

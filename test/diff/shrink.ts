@@ -4,11 +4,14 @@
  */
 import { isEvent } from './commands.ts';
 import type { Answer, Command, Family, Step } from './commands.ts';
+import { smallerFilters } from './filters.ts';
 import { splitSteps } from './round.ts';
 import type { Outcome, Round } from './round.ts';
 
 export interface Repro {
   readonly families: readonly Family[];
+  /** Rows at which regions begin. */
+  readonly splits: readonly string[];
   /** The last is the command that is answered differently. */
   readonly steps: readonly Step[];
 }
@@ -48,7 +51,7 @@ export class Shrinker {
           best = next;
         }
       }
-      for (const variants of [withoutEvents, withoutAttributes]) {
+      for (const variants of [withoutSplits, withoutEvents, withoutAttributes]) {
         for (const variant of variants(best.repro)) {
           if (weight(variant) >= weight(best.repro)) continue;
           best = (await this.#firstOf([variant])) ?? best;
@@ -65,6 +68,8 @@ export class Shrinker {
     const split = variants.map(({ steps }) => splitSteps(steps));
     const { answers, differences } = await this.#run({
       families: variants[0]!.families,
+      splits: variants[0]!.splits,
+      splitEvery: 1,
       events: split[0]!.events,
       cases: split.map((one) => one.case),
     });
@@ -107,13 +112,14 @@ function withoutParts(repro: Repro): Repro[] {
   );
 }
 
-const NEEDED: ReadonlySet<string> = new Set(['op', 'row', 'condition', 'startInclusive']);
+const NEEDED: ReadonlySet<string> = new Set(['op', 'row', 'rows', 'condition', 'startInclusive']);
+const LISTS = ['cells', 'mutations', 'amounts', 'values', 'operations', 'checks'];
 
 function smaller(command: Command): Command[] {
   const variants: Command[] = [];
   for (const [name, value] of Object.entries(command) as [string, unknown][]) {
     if (NEEDED.has(name)) continue;
-    const isList = ['cells', 'mutations', 'amounts', 'values'].includes(name);
+    const isList = LISTS.includes(name);
     // A list that is optional may go, but a delete without any of them is another delete.
     if (!isList && !(command.op === 'delete')) variants.push(withoutMember(command, name));
     if (!Array.isArray(value) || name === 'timeRange') continue;
@@ -121,7 +127,18 @@ function smaller(command: Command): Command[] {
       variants.push({ ...command, [name]: value.toSpliced(i, 1) as unknown });
     }
   }
-  if (command.op === 'mutateRow' || command.op === 'check') {
+  if ('filter' in command && command.filter !== undefined) {
+    for (const filter of smallerFilters(command.filter)) variants.push({ ...command, filter });
+  }
+  if (command.op === 'check' && 'filter' in command.condition) {
+    const { condition } = command;
+    for (const filter of smallerFilters(condition.filter!)) {
+      variants.push({ ...command, condition: { ...condition, filter } });
+    }
+  }
+  if (command.op === 'batch') variants.push(...command.operations);
+  if (command.op === 'checkAll') variants.push(...command.checks);
+  if (command.op === 'mutateRow' || command.op === 'check' || command.op === 'mutateRows') {
     variants.push(...command.mutations);
     for (const [i, mutation] of command.mutations.entries()) {
       for (const less of smaller(mutation)) {
@@ -136,6 +153,9 @@ function withoutMember(command: Command, name: string): Command {
   const left = Object.entries(command).filter(([other]) => other !== name);
   return Object.fromEntries(left) as unknown as Command;
 }
+
+const withoutSplits = (repro: Repro): Repro[] =>
+  repro.splits.map((_, i) => ({ ...repro, splits: repro.splits.toSpliced(i, 1) }));
 
 function withoutEvents(repro: Repro): Repro[] {
   return repro.steps.flatMap((step, i) =>

@@ -14,6 +14,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hbase.Cell;
@@ -38,11 +39,18 @@ import org.apache.hadoop.hbase.client.IsolationLevel;
 import org.apache.hadoop.hbase.client.Mutation;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.Result;
+import org.apache.hadoop.hbase.client.RetriesExhaustedException;
+import org.apache.hadoop.hbase.client.Row;
 import org.apache.hadoop.hbase.client.RowMutations;
 import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.filter.Filter;
 import org.apache.hadoop.hbase.io.TimeRange;
+import org.apache.hadoop.hbase.protobuf.ProtobufUtil;
+import org.apache.hadoop.hbase.protobuf.generated.ClientProtos;
+import org.apache.hadoop.hbase.protobuf.generated.MultiRowMutationProtos;
 import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hbase.thirdparty.com.google.gson.JsonArray;
 import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
 import org.apache.hbase.thirdparty.com.google.gson.JsonNull;
@@ -57,6 +65,7 @@ import org.apache.hbase.thirdparty.com.google.gson.JsonPrimitive;
  * and answers are described in test/diff/commands.ts. An exception is {"error": its simple class name, "message"}.
  */
 public final class DiffClient {
+  private static final int READ_SECONDS = 25;
   private final AsyncConnection connection;
   private final Writer out;
 
@@ -136,14 +145,17 @@ public final class DiffClient {
 
   private static boolean isRead(JsonObject command) {
     String op = command.get("op").getAsString();
-    return op.equals("get") || op.equals("scan");
+    return op.equals("get") || op.equals("scan") || op.equals("exists") || op.equals("getMany");
   }
 
   private CompletableFuture<JsonElement> settled(TableName table, JsonObject command) {
     // Operations that take the server's time are kept in milliseconds of their own.
     Executor when = command.has("latest")
       ? CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS) : Runnable::run;
-    return CompletableFuture.supplyAsync(() -> started(table, command), when).thenCompose(f -> f)
+    CompletableFuture<JsonElement> answer =
+      CompletableFuture.supplyAsync(() -> started(table, command), when).thenCompose(f -> f);
+    // HBase may loop for ever: then the command is told, as a difference.
+    return (isRead(command) ? answer.orTimeout(READ_SECONDS, TimeUnit.SECONDS) : answer)
       .exceptionally(DiffClient::error);
   }
 
@@ -160,13 +172,19 @@ public final class DiffClient {
     while (cause.getCause() != null && (cause instanceof CompletionException || cause instanceof ExecutionException)) {
       cause = cause.getCause();
     }
+    if (cause instanceof RetriesExhaustedException && cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    if (cause instanceof RemoteException) {
+      cause = ((RemoteException) cause).unwrapRemoteException();
+    }
     JsonObject error = new JsonObject();
     error.addProperty("error", cause.getClass().getSimpleName());
-    error.addProperty("message", String.valueOf(cause.getMessage()).split("\n")[0]);
+    error.addProperty("message", String.valueOf(cause.getMessage()).replace("\n", " "));
     return error;
   }
 
-  private CompletableFuture<JsonElement> run(TableName name, JsonObject c) throws IOException {
+  private CompletableFuture<JsonElement> run(TableName name, JsonObject c) throws Exception {
     AsyncTable<?> table = connection.getTable(name);
     switch (c.get("op").getAsString()) {
       case "put":
@@ -183,11 +201,92 @@ public final class DiffClient {
         return table.checkAndMutate(check(c)).thenApply(DiffClient::checked);
       case "get":
         return table.get(get(c)).thenApply(DiffClient::cells);
+      case "exists":
+        return table.exists(get(c)).thenApply(JsonPrimitive::new);
+      case "getMany":
+        return all(table.get(gets(c)), DiffClient::cells);
+      case "batch":
+        return batch(table, c);
+      case "checkAll":
+        return all(table.checkAndMutate(checks(c)), DiffClient::checked);
+      case "mutateRows":
+        return mutateRows(table, c);
       case "scan":
         return table.scanAll(scan(c)).thenApply(DiffClient::results);
       default:
         return administer(name, c);
     }
+  }
+
+  /** {"outcomes": [answer or error, …]} of operations that fail one by one. */
+  private static <T> CompletableFuture<JsonElement> all(List<CompletableFuture<T>> running,
+    Function<T, JsonElement> answer) {
+    List<CompletableFuture<JsonElement>> settled = new ArrayList<>();
+    running.forEach(one -> settled.add(one.thenApply(answer).exceptionally(DiffClient::error)));
+    return CompletableFuture.allOf(settled.toArray(new CompletableFuture<?>[0])).thenApply(ignored -> {
+      JsonArray outcomes = new JsonArray();
+      settled.forEach(one -> outcomes.add(one.join()));
+      JsonObject result = new JsonObject();
+      result.add("outcomes", outcomes);
+      return result;
+    });
+  }
+
+  private static List<Get> gets(JsonObject c) throws Exception {
+    List<Get> gets = new ArrayList<>();
+    for (JsonElement row : c.getAsJsonArray("rows")) {
+      JsonObject one = c.deepCopy();
+      one.add("row", row);
+      gets.add(get(one));
+    }
+    return gets;
+  }
+
+  private static List<CheckAndMutate> checks(JsonObject c) throws Exception {
+    List<CheckAndMutate> checks = new ArrayList<>();
+    for (JsonElement e : c.getAsJsonArray("checks")) {
+      checks.add(check(e.getAsJsonObject()));
+    }
+    return checks;
+  }
+
+  private static CompletableFuture<JsonElement> batch(AsyncTable<?> table, JsonObject c) throws Exception {
+    List<Row> rows = new ArrayList<>();
+    for (JsonElement e : c.getAsJsonArray("operations")) {
+      JsonObject operation = e.getAsJsonObject();
+      switch (operation.get("op").getAsString()) {
+        case "get":
+          rows.add(get(operation));
+          break;
+        case "check":
+          rows.add(check(operation));
+          break;
+        case "mutateRow":
+          rows.add(rowMutations(operation));
+          break;
+        default:
+          rows.add(mutation(operation));
+      }
+    }
+    return all(table.<Object>batch(rows), result ->
+      result instanceof CheckAndMutateResult ? checked((CheckAndMutateResult) result) : cells((Result) result));
+  }
+
+  private static CompletableFuture<JsonElement> mutateRows(AsyncTable<?> table, JsonObject c) throws Exception {
+    MultiRowMutationProtos.MutateRowsRequest.Builder request = MultiRowMutationProtos.MutateRowsRequest.newBuilder();
+    byte[] first = null;
+    for (JsonElement e : c.getAsJsonArray("mutations")) {
+      Mutation one = mutation(e.getAsJsonObject());
+      first = first == null ? one.getRow() : first;
+      request.addMutationRequest(ProtobufUtil.toMutation(
+        one instanceof Put ? ClientProtos.MutationProto.MutationType.PUT : ClientProtos.MutationProto.MutationType.DELETE,
+        one));
+    }
+    return table.<MultiRowMutationProtos.MultiRowMutationService.Interface,
+      MultiRowMutationProtos.MutateRowsResponse>coprocessorService(
+        MultiRowMutationProtos.MultiRowMutationService::newStub,
+        (stub, controller, done) -> stub.mutateRows(controller, request.build(), done), first)
+      .thenApply(DiffClient::done);
   }
 
   // ---- Tables ---------------------------------------------------------------------------------------------------------
@@ -196,7 +295,20 @@ public final class DiffClient {
     AsyncAdmin admin = connection.getAdmin();
     switch (c.get("op").getAsString()) {
       case "create":
-        return admin.createTable(descriptor(name, c)).thenApply(DiffClient::done);
+        JsonArray splits = c.getAsJsonArray("splits");
+        byte[][] keys = new byte[splits.size()][];
+        for (int i = 0; i < keys.length; i++) {
+          keys[i] = bytes(splits.get(i));
+        }
+        return (keys.length == 0 ? admin.createTable(descriptor(name, c))
+          : admin.createTable(descriptor(name, c), keys)).thenApply(DiffClient::done);
+      case "alter":
+        return admin.modifyTable(descriptor(name, c)).thenApply(DiffClient::done);
+      case "clone":
+        String snapshot = name.getNameAsString() + "_s";
+        TableName clone = TableName.valueOf(c.get("to").getAsString());
+        return admin.snapshot(snapshot, name).thenCompose(v -> admin.cloneSnapshot(snapshot, clone))
+          .thenCompose(v -> admin.deleteSnapshot(snapshot)).thenApply(DiffClient::done);
       case "drop":
         return admin.disableTable(name).thenCompose(v -> admin.deleteTable(name)).thenApply(DiffClient::done);
       case "flush":
@@ -357,12 +469,18 @@ public final class DiffClient {
     return RowMutations.of(mutations);
   }
 
-  private static CheckAndMutate check(JsonObject c) throws IOException {
+  private static CheckAndMutate check(JsonObject c) throws Exception {
     JsonObject condition = c.getAsJsonObject("condition");
-    JsonElement column = condition.get("column");
-    JsonElement value = condition.get("value");
-    CheckAndMutate.Builder builder = CheckAndMutate.newBuilder(row(c)).ifMatches(part(column, 0), part(column, 1),
-      CompareOperator.valueOf(condition.get("operator").getAsString()), value.isJsonNull() ? null : bytes(value));
+    CheckAndMutate.Builder builder = CheckAndMutate.newBuilder(row(c));
+    Filter filter = DiffFilters.of(condition);
+    if (filter != null) {
+      builder.ifMatches(filter);
+    } else {
+      JsonElement column = condition.get("column");
+      JsonElement value = condition.get("value");
+      builder.ifMatches(part(column, 0), part(column, 1),
+        CompareOperator.valueOf(condition.get("operator").getAsString()), value.isJsonNull() ? null : bytes(value));
+    }
     if (condition.has("timeRange")) {
       builder.timeRange(range(condition.get("timeRange")));
     }
@@ -386,8 +504,9 @@ public final class DiffClient {
     return TimeRange.between(e.getAsJsonArray().get(0).getAsLong(), e.getAsJsonArray().get(1).getAsLong());
   }
 
-  private static Get get(JsonObject c) throws IOException {
+  private static Get get(JsonObject c) throws Exception {
     Get get = new Get(row(c));
+    get.setFilter(DiffFilters.of(c));
     list(c, "columns").forEach(e -> get.addColumn(part(e, 0), part(e, 1)));
     list(c, "families").forEach(e -> get.addFamily(bytes(e)));
     if (c.has("versions")) {
@@ -410,8 +529,9 @@ public final class DiffClient {
     return get;
   }
 
-  private static Scan scan(JsonObject c) throws IOException {
+  private static Scan scan(JsonObject c) throws Exception {
     Scan scan = new Scan();
+    scan.setFilter(DiffFilters.of(c));
     scan.withStartRow(bytes(c.get("start")), c.get("startInclusive").getAsBoolean());
     scan.withStopRow(bytes(c.get("stop")), c.get("stopInclusive").getAsBoolean());
     list(c, "columns").forEach(e -> scan.addColumn(part(e, 0), part(e, 1)));
