@@ -9,7 +9,7 @@ import { CellBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
 import type { ReadableTable } from './past_tables.ts';
 import type { PastHold } from './pins.ts';
-import { prepareFilter } from './read_filter.ts';
+import { prepareScan } from './read_filter.ts';
 import type { ReadMoment } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
 import { RegionWalk } from './region_walk.ts';
@@ -42,7 +42,7 @@ export class EmbeddedScanner implements Scanner {
     this.#server = server;
     this.#tableName = tableName;
     this.#options = options;
-    this.#spec = prepareFilter(normalizeScan(options));
+    this.#spec = prepareScan(normalizeScan(options));
     this.#rowsLeft = this.#spec.limit;
   }
 

@@ -4,7 +4,7 @@ import { filterMaker } from '../filter/index.ts';
 import type { CellFilter } from '../filter/index.ts';
 import { STORE_LIMIT_NONE } from '../model/index.ts';
 import type { ReadSpec, Result, ScanSpec } from '../model/index.ts';
-import { CellBatch } from '../region/index.ts';
+import { CellBatch, checkBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
 import type { Steps } from './row_writer.ts';
 
@@ -14,6 +14,15 @@ const ONE_ROW = { resultsMax: 1, bytesMax: Infinity, examinedMax: 20_000 };
 /** The spec with its filter parsed and checked. Throws IllegalArgumentException. */
 export function prepareFilter<T extends ReadSpec>(spec: T): T {
   return spec.filter === null ? spec : { ...spec, filter: filterMaker(spec.filter) };
+}
+
+/** `prepareFilter` for a scan: throws IncompatibleFilterException at once, also where there is nothing to read. */
+export function prepareScan(spec: ScanSpec): ScanSpec {
+  const prepared = prepareFilter(spec);
+  const isOurs = typeof spec.filter !== 'function' && spec.batch !== STORE_LIMIT_NONE;
+  const filter = isOurs ? newFilter(prepared, () => 0) : null;
+  if (filter !== null) checkBatch(filter, spec);
+  return prepared;
 }
 
 /** A fresh filter for the scanner of one region; null for none. */

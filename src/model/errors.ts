@@ -10,6 +10,11 @@ export class DoNotRetryIOException extends StoreException {
   readonly retryable: boolean = false;
 }
 
+/** `batch` asks for parts of rows, but the filter decides on whole rows. (HBase: org.apache.hadoop.hbase.filter.) */
+export class IncompatibleFilterException extends DoNotRetryIOException {
+  override readonly code: string = 'IncompatibleFilterException';
+}
+
 /** What HBase answers with a java.io.IOException of no kind of its own: its clients try again, in vain. */
 export class PlainIOException extends StoreException {
   readonly code: string = 'IOException';

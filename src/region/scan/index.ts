@@ -1,7 +1,7 @@
 export { MergeSource, mergeOf } from './merge_source.ts';
 export { CellBatch, PackedCell } from './cell_batch.ts';
 export type { BatchLimits, CellLayout } from './cell_batch.ts';
-export { RegionScanner } from './region_scanner.ts';
+export { RegionScanner, checkBatch } from './region_scanner.ts';
 export type { RegionScanOptions, ScanStore } from './region_scanner.ts';
 export { openStores, selectFamily } from './selection.ts';
 export type { ReadableStore } from './selection.ts';

@@ -66,11 +66,7 @@ export class RegionScanner {
     this.#spec = spec;
     this.#filter = filter;
     this.#filtersRows = filter !== null && filter.hasFilterRow();
-    if (this.#filtersRows && spec.batch !== STORE_LIMIT_NONE) {
-      throw new IncompatibleFilterException(
-        'Cannot set batch on a scan using a filter that returns true for filter.hasFilterRow',
-      );
-    }
+    if (filter !== null) checkBatch(filter, spec);
     this.#cellsMax = spec.batch === STORE_LIMIT_NONE ? Infinity : spec.batch;
     this.#rowsLeft = spec.limit;
     const order = spec.reversed ? 'reversed' : 'forward';
@@ -264,4 +260,12 @@ export class RegionScanner {
 
 function compareRows(a: CellView, b: CellView): number {
   return compareRanges(a.block, a.rowAt, a.rowLength, b.block, b.rowAt, b.rowLength);
+}
+
+/** Refuses filters that decide on whole rows where parts of rows are asked for. Throws IncompatibleFilterException. */
+export function checkBatch(filter: CellFilter, spec: ScanSpec): void {
+  if (spec.batch === STORE_LIMIT_NONE || !filter.hasFilterRow()) return;
+  throw new IncompatibleFilterException(
+    'Cannot set batch on a scan using a filter that returns true for filter.hasFilterRow',
+  );
 }
