@@ -170,8 +170,9 @@ export class Background {
         unsynced,
       );
       if (nonces.size > 0) {
-        const asOfTso = joinHalves(readPoint.high, readPoint.low);
-        await manifest.commit([put('nonces', { asOfTso, body: nonces.pack() })]);
+        // The log keeps what is above: only what is in files, and so on the disk, may leave it.
+        const asOfTso = joinHalves(readPoint.durableHigh, readPoint.durableLow);
+        await manifest.commit([put('nonces', { asOfTso, body: nonces.pack(asOfTso) })]);
       }
       await log.releaseBelow(high, low, { archive: archive.isWanted });
       await archive.prune();

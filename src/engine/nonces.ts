@@ -58,9 +58,13 @@ export class Nonces {
     this.#entries.set(keyOf(nonce), { tso, addedMs: atMs, done: Promise.resolve(tso) });
   }
 
-  /** Finished nonces and their commits, 24 bytes each, for a checkpoint that outlives the log's segments. */
-  pack(): Uint8Array {
-    const finished = [...this.#entries].filter(([, entry]) => entry.tso !== null);
+  /**
+   * Nonces of commits at or below `upTo` and their commits, 24 bytes each, for a checkpoint that outlives the log's segments.
+   * Those commits must be on the disk: a nonce that is remembered for a commit that power has taken would answer its repeat,
+   * and nothing would be written.
+   */
+  pack(upTo: bigint): Uint8Array {
+    const finished = [...this.#entries].filter(([, { tso }]) => tso !== null && tso <= upTo);
     const body = Buffer.alloc(finished.length * PACKED_SIZE);
     finished.forEach(([key, entry], i) => {
       body.write(key, i * PACKED_SIZE, 'latin1');

@@ -349,6 +349,12 @@ export class Checker {
       );
     }
     const last = isUncommitted ? answered.applied : answered.readPoint;
+    // It may have waited for a block, and seen a part of what was committed meanwhile.
+    const isTorn = isUncommitted && answered.applied !== called.applied;
+    if (isTorn) {
+      this.leniencies++;
+      return;
+    }
     const moments: Moment[] =
       tso !== null
         ? [{ tso, nowMs: record.nowMs! }]

@@ -8,7 +8,6 @@ import type { Job, SimEnv } from '../../src/io/index.ts';
 import type { Edit, FileRecord } from '../../src/manifest/index.ts';
 import type { RewriteInput } from '../../src/region/index.ts';
 import type { ModelCell } from './cells.ts';
-import { appliedTso } from './observe.ts';
 import type { FileCell } from './store_files.ts';
 
 /** A flush or compaction that wrote files. */
@@ -19,8 +18,8 @@ export interface RewriteFacts {
   readonly historyPath: string | null;
   /** Paths in the manifest of those that it read. */
   readonly read: readonly string[];
-  /** The newest commit that was applied when it began. */
-  readonly startTso: bigint;
+  /** Changes of files before it began. */
+  readonly startTurn: number;
 }
 
 /** One commit of the manifest. */
@@ -97,7 +96,7 @@ export class FileWatch {
           path,
           historyPath: input.historyPath === null ? null : layout.relative(input.historyPath),
           read: input.files.map((file) => layout.relative(file.path)),
-          startTso: appliedTso(this.#server),
+          startTurn: this.turn,
         });
       }
       return run(job);

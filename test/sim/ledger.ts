@@ -22,6 +22,8 @@ import { cellsOfFile, type FileCell } from './store_files.ts';
 export interface LedgerFile {
   readonly record: FileRecord;
   readonly cells: readonly ModelCell[];
+  /** The change of files that named it. */
+  readonly turn: number;
   /** Drop TSOs of a history file's cells, in their order; null for live files. */
   readonly drops: readonly bigint[] | null;
 }
@@ -71,8 +73,8 @@ export class Ledger {
     const before = this.#holdings(event, removed);
     for (const { record } of removed) this.files.delete(record.id);
     for (const { tableId, tso } of floorsPut(event.edits)) this.#playFloor(event, tableId, tso);
-    for (const record of filesPut(event.edits)) this.files.set(record.id, this.#fileOf(record, event));
-    for (const [key, held] of before) this.#playGroup(event, key, held, turn);
+    for (const record of filesPut(event.edits)) this.files.set(record.id, this.#fileOf(record, event, turn));
+    for (const [key, held] of before) this.#playGroup(key, held, turn);
     for (const facts of event.rewrites) this.#checkRewrite(facts);
     this.#checkFlushed(event);
     this.#playSnapshots(event);
@@ -168,7 +170,7 @@ export class Ledger {
   // ---- Files -------------------------------------------------------------------------------------------------------
 
   /** The cells that a record shows, as the model's. */
-  #fileOf(record: FileRecord, event: FileEvent): LedgerFile {
+  #fileOf(record: FileRecord, event: FileEvent, turn: number): LedgerFile {
     const table = this.#tableOf(record.tableId, event);
     const region = this.regions.get(record.regionId ?? -1) ?? this.#keptRegion(record, event);
     const cells: ModelCell[] = [];
@@ -187,7 +189,7 @@ export class Ledger {
       cells.push(known);
       drops.push(dropTso ?? record.dropTso ?? 0n);
     }
-    return { record, cells, drops: record.kind === 'history' ? drops : null };
+    return { record, cells, turn, drops: record.kind === 'history' ? drops : null };
   }
 
   /** A region of a snapshot, which has no record of its own. */
@@ -238,7 +240,7 @@ export class Ledger {
     return { live, history };
   }
 
-  #playGroup(event: FileEvent, key: string, before: Held, turn: number): void {
+  #playGroup(key: string, before: Held, turn: number): void {
     const after = this.#heldOf(key);
     const [tableId, familyId] = key.split('/').map(Number) as [number, number];
     const table = this.model.tables.get(tableId)!;
@@ -300,19 +302,19 @@ export class Ledger {
   }
 
   /** A compaction that read every file that its store had when it began. */
-  #isOfAll({ input, path, historyPath, read, startTso }: RewriteFacts): boolean {
+  #isOfAll({ input, path, historyPath, read, startTurn }: RewriteFacts): boolean {
     if (input.kind === 'flush') return false;
     const own = [...this.files.values()].find(
       ({ record }) => record.path === path || record.path === historyPath,
     )?.record;
     if (own === undefined) return true;
-    for (const { record } of this.files.values()) {
+    for (const { record, turn } of this.files.values()) {
       const isOfStore =
         record.regionId === own.regionId &&
         record.familyId === own.familyId &&
         record.kind === 'store';
       if (!isOfStore || record.id === own.id || read.includes(record.path)) continue;
-      if (record.addedTso <= startTso) return false;
+      if (turn <= startTurn) return false;
     }
     return true;
   }

@@ -17,6 +17,7 @@ import type { Model } from './model.ts';
 import { appliedTso, durableTso, observe, readTso, type Entry } from './observe.ts';
 import type { Workload, Write } from './operations.ts';
 import type { PinBook } from './pins.ts';
+import type { Shelf } from './shelf.ts';
 
 /** What outlives a life: stamps that clients know. */
 export interface Told {
@@ -47,6 +48,7 @@ export interface LifeParts {
   readonly changes: number;
   readonly watch: FileWatch;
   readonly pins: PinBook;
+  readonly shelf: Shelf;
   /** Virtual milliseconds between two operations of maintenance, about. */
   readonly maintenanceMs: number;
   /** Stamps of other lives, to read as of. */

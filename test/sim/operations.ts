@@ -1,5 +1,7 @@
 /** Random operations of the API, from the seed. Few rows and columns, so that operations meet. */
 import type { SeededRandom } from '../../src/io/index.ts';
+import { DELETE, DELETE_COLUMN, DELETE_FAMILY, PUT } from './cells.ts';
+import type { LoadCell } from './file_watch.ts';
 import { randomMaintenance, type Maintenance } from './maintenance.ts';
 import type {
   CompareOperator,
@@ -55,7 +57,8 @@ export type Change =
   | { readonly kind: 'addFamily' | 'modifyFamily'; readonly family: FamilySpec }
   | { readonly kind: 'alterTable'; readonly spec: TableSpec }
   | { readonly kind: 'dropFamily'; readonly family: string }
-  | { readonly kind: 'disable' | 'enable' | 'truncate' | 'drop' };
+  | { readonly kind: 'disable' | 'enable' | 'truncate' | 'drop' }
+  | { readonly kind: 'clone' | 'restore'; readonly snapshot: string };
 
 export interface WorkloadOptions {
   /** Chance that a value is long. */
@@ -358,6 +361,31 @@ export class Workload {
       fetches: this.chance(0.25) ? 1 + this.#random.int(3) : Infinity,
       pauseMs: this.chance(0.5) ? 0 : this.#random.float() * 6,
     };
+  }
+
+  /** Cells to load, no two of one key. */
+  load(families: readonly string[]): { cells: LoadCell[]; move: boolean } {
+    const cells = new Map<string, LoadCell>();
+    for (let count = 1 + this.#random.int(12); count > 0; count--) {
+      const type = this.chance(0.75) ? PUT : this.pick([DELETE, DELETE_COLUMN, DELETE_FAMILY]);
+      const ts = this.chance(0.4) ? null : this.chance(0.6) ? 1 + this.#random.int(12) : 1_000_000;
+      const cell = {
+        row: this.pick(ROWS),
+        family: this.pick(families),
+        qualifier: type === DELETE_FAMILY ? '' : this.pick(TEXTS),
+        ts,
+        type,
+        value: type === PUT ? this.#value() : '',
+        ttlMs: 0,
+      };
+      cells.set([cell.row, cell.family, cell.qualifier, ts, type].join('/'), cell);
+    }
+    return { cells: [...cells.values()], move: this.chance(0.5) };
+  }
+
+  /** Mostly a new one. */
+  snapshotName(): string {
+    return this.chance(0.1) ? 'snapshot1' : `snapshot${++this.#names}`;
   }
 
   maintenance(): Maintenance {

@@ -1,8 +1,15 @@
 /** Changes of schema on the model: what each does, and whether it is refused. */
 import type { FamilySpec } from '../../src/model/index.ts';
 import { byText } from './cells.ts';
-import { ModelTable, type FamilyRules, type Model, type SchemaVersion } from './model.ts';
+import {
+  ModelTable,
+  type FamilyRules,
+  type Model,
+  type SchemaVersion,
+  type TableOrigin,
+} from './model.ts';
 import type { Change } from './operations.ts';
+import type { Shelf } from './shelf.ts';
 
 /** A table's state as the engine tells it: what the model cannot know before. */
 export interface TableFacts {
@@ -46,10 +53,17 @@ export interface Outcome {
   readonly isEnabled: boolean;
   /** What it is after the change: another table with a new id, the same with a new descriptor, or enabled or disabled. */
   readonly effect: 'new' | 'schema' | 'state';
+  /** What it is made of; absent: it begins empty. */
+  readonly origin?: TableOrigin;
 }
 
 /** The code of the refusal, or what the table becomes. */
-export function outcomeOf(table: ModelTable | null, change: Change): string | Outcome | null {
+export function outcomeOf(
+  table: ModelTable | null,
+  change: Change,
+  shelf: Shelf,
+): string | Outcome | null {
+  if (change.kind === 'clone' || change.kind === 'restore') return outcomeOfSnapshot(table, change, shelf);
   if (change.kind === 'create') return table === null ? created(change) : 'TableExistsException';
   if (table === null) return 'TableNotFoundException';
   const { durability } = table.current;
@@ -95,6 +109,21 @@ export function outcomeOf(table: ModelTable | null, change: Change): string | Ou
   }
 }
 
+/** A table made of a snapshot: a new one, or in the place of one that is disabled and stays so. */
+function outcomeOfSnapshot(
+  table: ModelTable | null,
+  change: Extract<Change, { snapshot: string }>,
+  shelf: Shelf,
+): string | Outcome {
+  const shelved = shelf.get(change.snapshot)?.tables[0];
+  if (shelved === undefined) return 'SnapshotDoesNotExistException';
+  if (change.kind === 'clone' && table !== null) return 'TableExistsException';
+  if (table?.isEnabled === true) return 'TableNotDisabledException';
+  const { families, durability } = shelved;
+  const origin = { snapshot: change.snapshot, index: 0 };
+  return { families, durability, isEnabled: table === null, effect: 'new', origin };
+}
+
 function created(change: Extract<Change, { kind: 'create' }>): Outcome {
   const specs = (change.spec.families ?? []) as readonly FamilySpec[];
   const asked = change.spec['DURABILITY'] as string | undefined;
@@ -133,7 +162,7 @@ export function applyOutcome(
   if (outcome.effect !== 'new') return changeTable(model, old, outcome, tso, facts);
   if (old !== null) old.droppedTso = tso;
   if (model.tables.has(facts.id)) return `${name} has the id of another table, ${facts.id}`;
-  const table = new ModelTable(facts.id, name, tso);
+  const table = new ModelTable(facts.id, name, tso, outcome.origin ?? null);
   table.isEnabled = outcome.isEnabled;
   model.tables.set(facts.id, table);
   for (const id of facts.familyIds.values()) {

@@ -27,9 +27,10 @@ import { Workload } from './operations.ts';
 import { PinBook } from './pins.ts';
 import { profileOf, type Profile } from './profile.ts';
 import { applyOutcome, outcomeOf } from './schema.ts';
+import { Shelf } from './shelf.ts';
 
 const DIR = 'disk/store';
-const TABLES = ['t', 'ns_u'];
+const TABLES = ['t', 'ns_u', 'k'];
 /** Bits that flip after a run, one at a time. */
 const ROTS = 3;
 const OPEN_LIMIT_MS = 600_000;
@@ -74,6 +75,7 @@ export class Simulation {
   readonly #ledger: Ledger = new Ledger(this.#model);
   readonly #checker: Checker = new Checker(this.#model, this.#ledger);
   readonly #pins: PinBook = new PinBook();
+  readonly #shelf: Shelf = new Shelf();
   /** Stamps to read as of in later lives. */
   readonly #moments: bigint[] = [];
   /** Changes of files so far. */
@@ -202,6 +204,7 @@ export class Simulation {
       changes,
       watch,
       pins: this.#pins,
+      shelf: this.#shelf,
       maintenanceMs,
       moments: this.#moments,
     };
@@ -450,6 +453,7 @@ export class Simulation {
     this.#forgetLost(last);
     if (this.#told.acked > last) this.#told.acked = last;
     this.#checkPins(server);
+    this.#checkShelf(server);
     this.#promises = { power: last, kill: last };
     await this.#audit(server);
   }
@@ -526,6 +530,12 @@ export class Simulation {
     this.#ledger.compare(server, this.journal.step);
   }
 
+  #checkShelf({ manifest }: RegionServer): void {
+    const names = [...manifest.all('snapshot')].filter(({ kind }) => kind === 'table');
+    const wrong = this.#shelf.settle(names.map(({ name }) => name));
+    if (wrong !== null) throw new SimFailure(this.journal.step, wrong);
+  }
+
   #checkPins({ pins: kept }: RegionServer): void {
     const listed = kept.list();
     for (const pin of this.#pins.named) {
@@ -547,7 +557,7 @@ export class Simulation {
     if (pending === null) return;
     const { table: name, change, tso, step } = pending;
     const before = this.#model.find(name);
-    const outcome = outcomeOf(before, change);
+    const outcome = outcomeOf(before, change, this.#shelf);
     if (typeof outcome === 'string') return;
     const facts = factsOf(server, name);
     if (!isDone(server, name, before, facts, tso)) return;
