@@ -1,0 +1,81 @@
+# Sourced by the scripts beside it: where things are, how libraries are fetched, how a server is started and stopped.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+while [ ! -f "$here/lib.sh" ]; do here=$(dirname "$here"); done
+root=$(cd "$here/../.." && pwd)
+cache=${CELLAR_CLIENTS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cellar-clients}
+mkdir -p "$cache"
+
+# maven_jars NAME G:A:V…: a folder with these artifacts and what they need, fetched once.
+maven_jars() {
+  name=$1
+  shift
+  dir=$cache/maven/$name
+  pom=$(
+    echo '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+    echo '<groupId>x</groupId><artifactId>x</artifactId><version>1</version><dependencies>'
+    for gav; do
+      echo "$gav" | sed -E 's#([^:]*):([^:]*):([^:]*)(:(.*))?#<dependency><groupId>\1</groupId><artifactId>\2</artifactId><version>\3</version><classifier>\5</classifier></dependency>#; s#<classifier></classifier>##'
+    done
+    echo '</dependencies></project>'
+  )
+  if [ "$(cat "$dir/pom.xml" 2>/dev/null)" != "$pom" ] || [ ! -f "$dir/done" ]; then
+    echo "fetching $*" >&2
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    printf '%s\n' "$pom" > "$dir/pom.xml"
+    mvn -q -B -f "$dir/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+      -DincludeScope=runtime -DoutputDirectory="$dir/lib" >&2
+    touch "$dir/done"
+  fi
+  echo "$dir/lib"
+}
+
+# Java modules that old Hadoop and HBase classes reach into.
+java_opens=
+for package in java.lang java.lang.reflect java.nio java.util java.util.concurrent java.io sun.nio.ch; do
+  java_opens="$java_opens --add-opens=java.base/$package=ALL-UNNAMED"
+done
+
+# start_server [OPTION…]: sets rpc, zookeeper, http (host:port). It is stopped when the script ends.
+start_server() {
+  server_out=$(mktemp)
+  node "$here/server.mjs" "$@" > "$server_out" &
+  server_pid=$!
+  trap 'kill $server_pid 2>/dev/null || :; rm -f "$server_out"' EXIT
+  trap 'exit 130' INT TERM
+  until [ -s "$server_out" ]; do
+    kill -0 "$server_pid" || exit 1
+    sleep 0.05
+  done
+  rpc=$(sed -E 's/.*"rpc":"([^"]*)".*/\1/' "$server_out")
+  zookeeper=$(sed -E 's/.*"zookeeper":"([^"]*)".*/\1/' "$server_out")
+  http=$(sed -E 's/.*"http":"([^"]*)".*/\1/' "$server_out")
+}
+
+# python_with PACKAGE…: a Python that has these packages, installed once.
+python_with() {
+  dir=$cache/python/$(echo "$*" | tr -c 'a-zA-Z0-9.\n' '-')
+  if [ ! -f "$dir/done" ]; then
+    echo "fetching $*" >&2
+    rm -rf "$dir"
+    python3 -m venv "$dir" >&2
+    "$dir/bin/pip" -q install "$@" >&2
+    touch "$dir/done"
+  fi
+  echo "$dir/bin/python"
+}
+
+# npm_with PACKAGE…: a folder whose node_modules has these packages, installed once.
+npm_with() {
+  dir=$cache/npm/$(echo "$*" | tr -c 'a-zA-Z0-9.\n' '-')
+  if [ ! -f "$dir/done" ]; then
+    echo "fetching $*" >&2
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    echo '{}' > "$dir/package.json"
+    (cd "$dir" && npm install --silent --no-audit --no-fund "$@" >&2)
+    touch "$dir/done"
+  fi
+  echo "$dir"
+}
