@@ -2,7 +2,17 @@
  * Runs mutations that come as KeyValues (byte_mutation.ts) with HBase's rules: what EmbeddedTable is for callers in
  * TypeScript, for those who come over the network. Rules: protocol/semantics.md sections 8, 9 and 11.
  */
-import { END, TYPE_PUT, WAIT, equalBytes, putU64, timestampAt, u16, u32, u64 } from '../cell/index.ts';
+import {
+  END,
+  TYPE_PUT,
+  WAIT,
+  equalBytes,
+  putU64,
+  timestampAt,
+  u16,
+  u32,
+  u64,
+} from '../cell/index.ts';
 import type { Comparator } from '../filter/index.ts';
 import {
   ALL_TIME,
@@ -369,7 +379,8 @@ function newValue(mutation: ByteMutation, cellAt: number, old: NewestCell | null
     const value = cells.subarray(valueAt, valueAt + length);
     return old === null ? value : Buffer.concat([old.value, value]);
   }
-  const wrong = length !== 8 ? length : old !== null && old.value.length !== 8 ? old.value.length : 8;
+  const wrong =
+    length !== 8 ? length : old !== null && old.value.length !== 8 ? old.value.length : 8;
   if (wrong !== 8) throw new DoNotRetryIOException(`Field is not a long, it's ${wrong} bytes wide`);
   const sum = Buffer.allocUnsafe(8);
   const amount = u64(cells, valueAt);
@@ -389,11 +400,7 @@ function columnAt(table: TableState, cells: Uint8Array, at: number): ResolvedCol
 }
 
 /** Evaluates a condition and keeps the timestamp it saw as the floor of what is written then. */
-function* holds(
-  context: RowContext,
-  condition: ByteCondition,
-  floors: RowContext,
-): Steps<boolean> {
+function* holds(context: RowContext, condition: ByteCondition, floors: RowContext): Steps<boolean> {
   const { comparison, timeRange, filter } = condition;
   if (comparison === null) {
     const result = yield* readRow(context, { ...READ_DEFAULT, timeRange, filter });
@@ -412,7 +419,8 @@ function* holds(
 function raiseFloor(context: RowContext, timestamp: bigint): void {
   const high = Number(timestamp >> 32n);
   const low = Number(timestamp & 0xffffffffn);
-  const isNewer = high > context.floorHigh || (high === context.floorHigh && low > context.floorLow);
+  const isNewer =
+    high > context.floorHigh || (high === context.floorHigh && low > context.floorLow);
   if (!isNewer) return;
   context.floorHigh = high;
   context.floorLow = low;

@@ -59,7 +59,9 @@ export class EmbeddedAdmin implements Admin {
   }
 
   createTable(spec: TableSpec): Promise<void> {
-    return this.#change((spec as TableSpec | null)?.name ?? '', () => this.#server.schema.createTable(spec));
+    return this.#change((spec as TableSpec | null)?.name ?? '', () =>
+      this.#server.schema.createTable(spec),
+    );
   }
 
   async alterTable(spec: TableSpec): Promise<void> {

@@ -10,7 +10,7 @@ import type { RegionScanner } from '../region/index.ts';
 import type { ReadableTable } from './past_tables.ts';
 import type { PastHold } from './pins.ts';
 import { prepareScan } from './read_filter.ts';
-import type { ReadMoment } from './reads.ts';
+import type { ReadMoment } from '../region/index.ts';
 import type { RegionServer } from './region_server.ts';
 import { RegionWalk } from './region_walk.ts';
 

@@ -3,16 +3,11 @@ export type { OpenOptions } from './options.ts';
 export type { Logger } from './logger.ts';
 export { ByteRows } from './byte_rows.ts';
 export type { ByteCondition, ColumnComparison, RowAnswer } from './byte_rows.ts';
-export {
-  MUTATE_APPEND,
-  MUTATE_DELETE,
-  MUTATE_INCREMENT,
-  MUTATE_PUT,
-} from './byte_mutation.ts';
+export { MUTATE_APPEND, MUTATE_DELETE, MUTATE_INCREMENT, MUTATE_PUT } from './byte_mutation.ts';
 export type { ByteMutation, MutateType } from './byte_mutation.ts';
 export { oneRowOf } from './read_filter.ts';
 export type { PastHold } from './pins.ts';
-export type { ReadMoment } from './reads.ts';
+export type { ReadMoment } from '../region/index.ts';
 export type { TableState } from './table_state.ts';
 export type { LoadOptions } from './bulk_load.ts';
 export { openServer } from './region_server.ts';

@@ -24,17 +24,25 @@ import type {
 } from '../model/index.ts';
 import {
   CellBatch,
+  FileWindow,
   NewestReader,
   PointReader,
   RegionScanner,
   openStores,
 } from '../region/index.ts';
-import type { ReadableStore, Region, SourceWishes, Store } from '../region/index.ts';
+import type { ReadMoment, ReadableStore, Region, SourceWishes, Store } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { PastTables, ReadableRegion, ReadableTable } from './past_tables.ts';
 import type { PastHold, Pins } from './pins.ts';
-import { newFilter, oneRowOf, prepareFilter, readOneRow, readOneRowSync, rowInSteps } from './read_filter.ts';
+import {
+  newFilter,
+  oneRowOf,
+  prepareFilter,
+  readOneRow,
+  readOneRowSync,
+  rowInSteps,
+} from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import { RegionWalk } from './region_walk.ts';
@@ -57,13 +65,6 @@ export class ReadClock {
     this.#oracle.follow();
     return this.#oracle.physicalMs;
   }
-}
-
-/** The moment that a read sees. */
-export interface ReadMoment {
-  readonly high: number;
-  readonly low: number;
-  readonly nowMs: number;
 }
 
 interface CachedReader {
@@ -409,7 +410,7 @@ export class Reads {
     const seen = this.#past.seenAt(table, region, joinHalves(moment.high, moment.low));
     checkFamilies(seen.table, cut);
     const filter = newFilter(cut, this.#random);
-    const stores = openStores(readableStores(seen.region, spec, moment), cut, cut.reversed);
+    const stores = openStores(readableStores(seen.region, spec, moment), cut, moment);
     const { high: readHigh, low: readLow, nowMs } = moment;
     try {
       return new RegionScanner({ stores, spec: cut, readHigh, readLow, nowMs, filter });
@@ -495,10 +496,10 @@ const notInMemory = (table: string): NotInMemoryException =>
 const NO_HISTORY: SourceWishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
 
 function makeReader(region: ReadableRegion, wishes: SourceWishes): CachedReader {
-  const stores = region.stores.map((store) => ({
-    settings: store.settings,
-    sources: store.sources(wishes),
-  }));
+  const stores = region.stores.map((store) => {
+    const window = new FileWindow();
+    return { settings: store.settings, sources: store.sources({ ...wishes, window }), window };
+  });
   return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
 }
 
@@ -511,7 +512,7 @@ function readableStores(
   const wishes = { high, low, points: false, cacheBlocks: spec.cacheBlocks };
   return region.stores.map((store) => ({
     settings: store.settings,
-    sources: () => store.sources(wishes),
+    sources: (window) => store.sources({ ...wishes, window }),
   }));
 }
 

@@ -188,7 +188,7 @@ export class TransactView implements GroupTransaction, TransactTable {
     this.#noteRead(region, { from, to });
     const { high, low, nowMs } = this.#moment;
     const scanner = new RegionScanner({
-      stores: openStores(stores, cut, cut.reversed),
+      stores: openStores(stores, cut, { high, low, nowMs }),
       spec: cut,
       readHigh: high,
       readLow: low,

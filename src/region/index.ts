@@ -2,6 +2,7 @@ export { MutationBuffer, POOLED_SIZE_MAX, hashBytes } from './mutation_buffer.ts
 export { RowLocks } from './row_locks.ts';
 export { Store } from './store.ts';
 export type { HistoryFile, SourceWishes } from './store.ts';
+export { FileWindow } from './file_window.ts';
 export { StoreFile } from './store_file.ts';
 export type { FileContext, StoreFileInfo } from './store_file.ts';
 export { rewriteJob } from './rewrite.ts';

@@ -7,6 +7,7 @@ import type { CellSource } from '../cell/index.ts';
 import type { FamilySettings } from '../model/index.ts';
 import { DroppedAfter } from './drop_tag.ts';
 import { Memstore } from './memstore/index.ts';
+import type { FileWindow } from './file_window.ts';
 import type { StoreFile } from './store_file.ts';
 
 /** Cells that left the live files at `drop`. */
@@ -27,6 +28,8 @@ export interface SourceWishes {
   /** The sources serve seeks to single rows only. */
   readonly points: boolean;
   readonly cacheBlocks: boolean;
+  /** Rules files out: for scans at once, for points at each seek; absent: none. */
+  readonly window?: FileWindow;
 }
 
 export class Store {
@@ -51,15 +54,21 @@ export class Store {
   sources(wishes: SourceWishes): CellSource[] {
     const sources: CellSource[] = [this.memstore.cursor()];
     for (const memstore of this.frozen) sources.push(memstore.cursor());
-    const { points, cacheBlocks } = wishes;
+    const { points, cacheBlocks, window } = wishes;
     const options = { cacheBlocks };
+    const open = (file: StoreFile): CellSource | null => {
+      if (points) return file.pointCursor(options, window);
+      return window?.admits(file.info) === false ? null : file.cursor(options);
+    };
     for (const file of this.files) {
-      sources.push(points ? file.pointCursor(options) : file.cursor(options));
+      const source = open(file);
+      if (source !== null) sources.push(source);
     }
     const { high, low } = wishes;
     for (const { file, dropHigh, dropLow, dropsByCell } of this.history) {
       if (dropHigh < high || (dropHigh === high && dropLow <= low)) continue;
-      const source = points ? file.pointCursor(options) : file.cursor(options);
+      const source = open(file);
+      if (source === null) continue;
       sources.push(dropsByCell ? new DroppedAfter(source, high, low) : source);
     }
     return sources;

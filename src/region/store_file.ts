@@ -8,6 +8,7 @@ import { invariant } from '../io/index.ts';
 import type { FileSystem } from '../io/index.ts';
 import { HFileReader, PROBE_ABSENT, PROBE_WAIT } from '../hfile/index.ts';
 import type { BlockCache, CursorOptions, FileStamp, HFileReaderOptions } from '../hfile/index.ts';
+import type { FileWindow } from './file_window.ts';
 import { rowRangeOf } from './row_range_source.ts';
 
 /** What files of one engine share. */
@@ -75,10 +76,13 @@ export class StoreFile {
     return rowRangeOf(source, this.info.fromRow, this.info.toRow);
   }
 
-  /** A cursor for reads of single rows: a seek to a row that the file cannot hold answers END without reading. */
-  pointCursor(options: CursorOptions = {}): CellSource {
+  /**
+   * A cursor for reads of single rows: a seek to a row that the file cannot hold, or for times that it does not have
+   * (`window`, set before each seek), answers END without reading.
+   */
+  pointCursor(options: CursorOptions = {}, window: FileWindow | null = null): CellSource {
     this.#holders++;
-    return new PointSource(this, options);
+    return new PointSource(this, options, window);
   }
 
   /** The open reader, or null: `open` first. */
@@ -203,13 +207,20 @@ class LazySource implements CellSource {
 
 /** Answers seeks to rows; asks key range and Bloom filter before the index. */
 class PointSource extends LazySource {
+  readonly #window: FileWindow | null;
   #waitsForBloom = false;
   #key: SeekKey | null = null;
+
+  constructor(file: StoreFile, options: CursorOptions, window: FileWindow | null) {
+    super(file, options);
+    this.#window = window;
+  }
 
   override seek(key: SeekKey): SourceState {
     this.#waitsForBloom = false;
     const { row, rowAt, rowLength } = key;
     if (!this.file.mayHoldRow(row, rowAt, rowLength)) return END;
+    if (this.#window?.admitsTimes(this.file.info) === false) return END;
     if (!this.attach()) return WAIT;
     const answer = this.file.reader!.probe.mightContainRow(row, rowAt, rowLength);
     if (answer === PROBE_ABSENT) return END;

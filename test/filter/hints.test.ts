@@ -174,6 +174,7 @@ function grid(): TestStore {
 }
 
 const GRID = grid();
+const AT_ONE = { high: 1, low: 0, nowMs: NOW };
 
 async function examined(
   filter: FilterSpec,
@@ -181,7 +182,7 @@ async function examined(
 ): Promise<{ cells: number; looks: number }> {
   const spec = normalizeScan(options);
   const scanner = new RegionScanner({
-    stores: openStores([GRID], spec, spec.reversed),
+    stores: openStores([GRID], spec, AT_ONE),
     spec,
     readHigh: 1,
     readLow: 0,
@@ -240,7 +241,7 @@ test('a costly expression ends its turn early', () => {
   const spec = normalizeScan({});
   const pattern = regexStringComparator('(x+x+)+y|(v|v?)*w');
   const scanner = new RegionScanner({
-    stores: openStores([GRID], spec, false),
+    stores: openStores([GRID], spec, AT_ONE),
     spec,
     readHigh: 1,
     readLow: 0,

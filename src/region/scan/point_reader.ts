@@ -4,6 +4,7 @@
 import { END, READY, WAIT } from '../../cell/index.ts';
 import type { CellSource, CellView, SourceState } from '../../cell/index.ts';
 import type { FamilySettings, ReadSpec, Result } from '../../model/index.ts';
+import type { FileWindow } from '../file_window.ts';
 import { CellBatch } from './cell_batch.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
 import { MergeSource, mergeOf } from './merge_source.ts';
@@ -15,16 +16,27 @@ import type { StoreScanSpec } from './store_scanner.ts';
 const CHUNK_SIZE = 8 * 1024;
 const NO_LIMITS = { resultsMax: Infinity, bytesMax: Infinity };
 
+/** What a point reader reads of a family. */
+export interface PointStoreParts {
+  readonly settings: FamilySettings;
+  /** Newest first. */
+  readonly sources: readonly CellSource[];
+  /** What the sources were made with: set for each read. */
+  readonly window?: FileWindow;
+}
+
 /** One family, as a point reader keeps it. */
 class PointStore {
   readonly settings: FamilySettings;
   readonly source: CellSource;
+  readonly window: FileWindow | null;
   readonly scanner: StoreScanner;
   /** What the current spec reads of it; null for nothing. */
   spec: StoreScanSpec | null = null;
 
-  constructor(settings: FamilySettings, sources: readonly CellSource[], row: KeptBytes) {
+  constructor({ settings, sources, window }: PointStoreParts, row: KeptBytes) {
     this.settings = settings;
+    this.window = window ?? null;
     this.source = mergeOf(sources, false);
     this.scanner = new StoreScanner(this.source, row, 'point');
   }
@@ -47,15 +59,8 @@ export class PointReader {
    * `stores` in byte order of the families; `sources` newest first, closed by this reader. A new reader is needed when a store gets
    * other settings, memstores or files.
    */
-  constructor(
-    stores: readonly {
-      readonly settings: FamilySettings;
-      readonly sources: readonly CellSource[];
-    }[],
-  ) {
-    this.#stores = stores.map(
-      ({ settings, sources }) => new PointStore(settings, sources, this.#row),
-    );
+  constructor(stores: readonly PointStoreParts[]) {
+    this.#stores = stores.map((parts) => new PointStore(parts, this.#row));
     this.#batch.begin(NO_LIMITS, Infinity);
   }
 
@@ -80,6 +85,7 @@ export class PointReader {
       const store = stores[this.#storeAt]!;
       if (store.spec === null) continue;
       if (!this.#inStore) {
+        store.window?.setTimes(store.settings, store.spec.timeRange, false, nowMs);
         const state = store.source.seek(this.#target);
         if (state === WAIT) return this.#wait(store);
         if (state === END || !this.#isInRow(store.source.cell)) continue;

@@ -1,14 +1,15 @@
 /** Which stores a read touches, and what of each. */
 import type { CellSource } from '../../cell/index.ts';
-import type { FamilyReadSpec, FamilySettings, ReadSpec } from '../../model/index.ts';
+import type { FamilyReadSpec, FamilySettings, ReadSpec, ScanSpec } from '../../model/index.ts';
+import { FileWindow } from '../file_window.ts';
 import { mergeOf } from './merge_source.ts';
 import type { ScanStore } from './region_scanner.ts';
 
 /** A store as readers see it. */
 export interface ReadableStore {
   readonly settings: FamilySettings;
-  /** Fresh cursors over memstores and files, newest first; the caller closes them. */
-  sources(): CellSource[];
+  /** Fresh cursors over memstores and files that the window admits, newest first; the caller closes them. */
+  sources(window: FileWindow): CellSource[];
 }
 
 /** What `spec` reads of a family; null for nothing. */
@@ -20,18 +21,28 @@ export function selectFamily(spec: ReadSpec, family: string): FamilyReadSpec | n
   return { family, qualifiers: null, timeRange };
 }
 
+/** The moment that a read sees, in halves; `nowMs` judges TTL. */
+export interface ReadMoment {
+  readonly high: number;
+  readonly low: number;
+  readonly nowMs: number;
+}
+
 /** The stores that a scan reads, in the order given, with merged sources of their own. */
 export function openStores(
   stores: readonly ReadableStore[],
-  spec: ReadSpec,
-  reversed: boolean,
+  spec: ScanSpec,
+  moment: ReadMoment,
 ): ScanStore[] {
   const opened: ScanStore[] = [];
   for (const store of stores) {
     const selected = selectFamily(spec, store.settings.name);
     if (selected === null) continue;
     const { qualifiers, timeRange } = selected;
-    const source = mergeOf(store.sources(), reversed);
+    const window = new FileWindow();
+    window.setTimes(store.settings, timeRange, spec.raw, moment.nowMs);
+    window.setRows(spec.from, spec.to, moment.high, moment.low);
+    const source = mergeOf(store.sources(window), spec.reversed);
     opened.push({ settings: store.settings, source, qualifiers, timeRange });
   }
   return opened;

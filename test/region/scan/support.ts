@@ -260,12 +260,14 @@ export interface ShownResult {
 export async function runScan(stores: readonly TestStore[], run: ScanRun): Promise<ShownResult[]> {
   const { spec, nowMs, filter = null, limits = { resultsMax: 3, bytesMax: 1000 } } = run;
   const readPoint = run.readPoint ?? 2 ** 52;
-  const opened = openStores(stores, spec, spec.reversed);
+  const high = Math.floor(readPoint / 2 ** 32);
+  const low = readPoint % 2 ** 32;
+  const opened = openStores(stores, spec, { high, low, nowMs });
   const scanner = new RegionScanner({
     stores: opened,
     spec,
-    readHigh: Math.floor(readPoint / 2 ** 32),
-    readLow: readPoint % 2 ** 32,
+    readHigh: high,
+    readLow: low,
     nowMs,
     filter,
   });
