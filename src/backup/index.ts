@@ -9,3 +9,19 @@ export { importTables } from './import.ts';
 export type { ImportOptions, ImportedTable } from './import.ts';
 export { verifyExport } from './verify.ts';
 export type { Fault, VerifyOptions, VerifyReport } from './verify.ts';
+export { createBackup, reconcile } from './create_backup.ts';
+export type { BackupOptions } from './create_backup.ts';
+export type { Backup } from './backup_format.ts';
+export { chainOf, chooseChain, findBackup, listBackups } from './chains.ts';
+export type { BackupSet, BrokenBackup } from './chains.ts';
+export {
+  deleteBackups,
+  holdsBackups,
+  mergeBackups,
+  pruneBackups,
+  summaryOf,
+  verifyBackups,
+} from './backup_admin.ts';
+export type { BackupSummary, PruneRule } from './backup_admin.ts';
+export { restoreBackup, restoreIntoServer } from './restore.ts';
+export type { RestoreOptions, RestoreReport } from './restore.ts';

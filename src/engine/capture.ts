@@ -5,6 +5,7 @@
  * belong to the state, too.
  */
 import { invariant } from '../io/index.ts';
+import { remove } from '../manifest/index.ts';
 import type { Edit, FileRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
 import type { Background } from './background.ts';
 import type { Catalog } from './catalog.ts';
@@ -64,7 +65,9 @@ export function captureTables(
       const release = files.hold([...new Set(paths)]);
       taken.capture = { tso, tables: captured, release };
     };
-    await background.flusher.flushTogether('capture', places, further, switched);
+    // A switch without edits would be none: removing what is not there is one.
+    const edits = (tso: bigint): readonly Edit[] => [...further(tso), remove('setting', 'capture')];
+    await background.flusher.flushTogether('capture', places, edits, switched);
     invariant(taken.capture !== null, 'a capture is taken in its switch');
     return taken.capture;
   });

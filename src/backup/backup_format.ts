@@ -1,0 +1,154 @@
+/**
+ * A backup: a folder `DEST/<id>` whose `backup.json` (sealed_json.ts) is written last and says what it holds.
+ *
+ *     DEST/<id>/backup.json
+ *     DEST/<id>/files/…            store files, under their paths in the data folder
+ *     DEST/<id>/log/<n>/…          log segments with the records of one part (wal/format.ts), whole records as they were
+ *     DEST/.partial-<id>/          under way, or broken off
+ *
+ *     format "cellar-backup", version 1
+ *     id, kind (full, incremental), parentId, storeId, createdMs, fromTso, toTso
+ *     all, tables     whose tables: all, those made later, too, or those named
+ *     linked          files are links to those of the store: to damage one is to damage both
+ *     replaces        backups that were merged into this one
+ *     parts           in the order of time, each [fromTso, toTso]:
+ *       kind base     the state at toTso: files
+ *       kind log      the commits in (fromTso, toTso]: log, files that the log does not carry, ranges that skipped the log
+ *       catalog       tables and regions as they were at the end of the part
+ *
+ * In JSON a 64-bit number is {"n":"digits"}, bytes are {"x":"hex"}.
+ */
+import type { Env } from '../io/index.ts';
+import { CorruptionException } from '../io/index.ts';
+import type { FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type { FileEntry } from './checked_file.ts';
+import { readSealed, writeSealed } from './sealed_json.ts';
+
+export const BACKUP_MANIFEST = 'backup.json';
+export const PARTIAL_PREFIX = '.partial-';
+const SEAL = { format: 'cellar-backup', version: 1 };
+
+/** live: of the state. history: of the state, too, with `dropTso` above it. loaded: came whole at `addedTso`. covering: has commits that skipped the log. */
+export type FileRole = 'live' | 'history' | 'loaded' | 'covering';
+
+export interface BackedRecord {
+  readonly role: FileRole;
+  readonly record: FileRecord;
+}
+
+/** One physical file and what stands for it. */
+export interface BackedFile extends FileEntry {
+  readonly records: readonly BackedRecord[];
+}
+
+export interface CatalogTable {
+  readonly record: TableRecord;
+  /** Those that it had at the end of the part; of a dropped table those of its end. */
+  readonly regions: readonly RegionRecord[];
+}
+
+export interface BackupCatalog {
+  readonly namespaces: readonly NamespaceRecord[];
+  /** Those that were dropped within the part, too. */
+  readonly tables: readonly CatalogTable[];
+}
+
+/** First and last TSO of commits that skipped the log. */
+export interface SkippedRange {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+export interface BackupPart {
+  readonly kind: 'base' | 'log';
+  readonly fromTso: bigint;
+  readonly toTso: bigint;
+  readonly catalog: BackupCatalog;
+  readonly files: readonly BackedFile[];
+  /** In order; all in one folder. */
+  readonly log: readonly FileEntry[];
+  readonly skipped: readonly SkippedRange[];
+}
+
+export interface Backup {
+  readonly format: string;
+  readonly version: number;
+  readonly id: string;
+  readonly kind: 'full' | 'incremental';
+  readonly parentId: string | null;
+  readonly storeId: string;
+  readonly createdMs: number;
+  readonly fromTso: bigint;
+  readonly toTso: bigint;
+  readonly all: boolean;
+  readonly tables: readonly string[];
+  readonly linked: boolean;
+  readonly replaces: readonly string[];
+  readonly parts: readonly BackupPart[];
+}
+
+/** 64-bit numbers and bytes as objects that JSON knows. */
+export function plainOf(value: unknown): unknown {
+  if (typeof value === 'bigint') return { n: value.toString() };
+  if (value instanceof Uint8Array) return { x: Buffer.from(value).toString('hex') };
+  if (Array.isArray(value)) return value.map(plainOf);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainOf(member)]));
+}
+
+/** The reverse of `plainOf`. */
+export function richOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(richOf);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  if (entries.length === 1) {
+    const [key, member] = entries[0]!;
+    if (key === 'n' && typeof member === 'string' && /^\d+$/.test(member)) return BigInt(member);
+    if (key === 'x' && typeof member === 'string') return new Uint8Array(Buffer.from(member, 'hex'));
+  }
+  return Object.fromEntries(entries.map(([key, member]) => [key, richOf(member)]));
+}
+
+export async function writeBackup(
+  env: Env,
+  dir: string,
+  backup: Omit<Backup, 'format' | 'version'>,
+): Promise<void> {
+  const body = plainOf({ ...SEAL, ...backup }) as { format: string; version: number };
+  await writeSealed(env, `${dir}/${BACKUP_MANIFEST}`, body);
+}
+
+/** Throws FileNotFoundException, CorruptionException, ExportFormatException. */
+export async function readBackup(env: Env, dir: string): Promise<Backup> {
+  const path = `${dir}/${BACKUP_MANIFEST}`;
+  const body = richOf(await readSealed(env, path, SEAL));
+  if (!isBackup(body)) throw new CorruptionException('members of a backup are missing', path, 0);
+  return body;
+}
+
+function isBackup(body: unknown): body is Backup {
+  const { id, fromTso, toTso, parts, tables, replaces } = body as Partial<Backup>;
+  return (
+    typeof id === 'string' &&
+    typeof fromTso === 'bigint' &&
+    typeof toTso === 'bigint' &&
+    Array.isArray(tables) &&
+    Array.isArray(replaces) &&
+    Array.isArray(parts) &&
+    parts.every(
+      (part) =>
+        typeof part.toTso === 'bigint' &&
+        Array.isArray(part.files) &&
+        Array.isArray(part.log) &&
+        Array.isArray(part.catalog?.tables),
+    )
+  );
+}
+
+/** Every file of a backup, relative to its folder. */
+export function entriesOf(backup: Backup): FileEntry[] {
+  return backup.parts.flatMap(({ files, log }) => [...files, ...log]);
+}
+
+export const sizeOf = (backup: Backup): number =>
+  entriesOf(backup).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);

@@ -1,0 +1,448 @@
+/**
+ * Takes backups of a store that is at work. A full one copies the files of a capture; an incremental one the log's records since
+ * the backup before, with the files that the log does not carry. Everything is written below `.partial-<id>`, synced, and
+ * gets its name last: a folder `<id>` is whole. The store's manifest keeps a record of it, which keeps the log from there on.
+ */
+import {
+  ARCHIVED_FLAG,
+  captureTables,
+  packBackupDetail,
+} from '../engine/index.ts';
+import type { Capture, CapturedTable, RegionServer } from '../engine/index.ts';
+import { IoException } from '../io/index.ts';
+import { put, remove } from '../manifest/index.ts';
+import type { BackupRecord, Edit, FileRecord, RegionRecord } from '../manifest/index.ts';
+import {
+  IllegalArgumentException,
+  SYSTEM_NAMESPACE,
+  TableNotFoundException,
+  canonicalTableName,
+  parseTableName,
+} from '../model/index.ts';
+import { BACKUP_MANIFEST, PARTIAL_PREFIX, writeBackup } from './backup_format.ts';
+import type {
+  BackedFile,
+  BackedRecord,
+  Backup,
+  BackupCatalog,
+  BackupPart,
+  SkippedRange,
+} from './backup_format.ts';
+import { chainOf, hasTables, listBackups } from './chains.ts';
+import { copyChecked, makeFolder, readEntry } from './checked_file.ts';
+import { BackupException } from './errors.ts';
+import { copyLog } from './log_copy.ts';
+import { sideBySide, Work } from './work.ts';
+import type { WorkOptions } from './work.ts';
+
+export interface BackupOptions extends WorkOptions {
+  /** Absent: all tables, those made later, too. */
+  readonly tables?: readonly string[];
+  /** Only the commits since the newest backup in the folder that has the tables. */
+  readonly incremental?: boolean;
+  /** Full only: link store files instead of copying them. The log and the manifest never are. */
+  readonly link?: boolean;
+  /** Full only: the store keeps no log for incremental ones after it. */
+  readonly standalone?: boolean;
+  /** Files copied side by side; default 2. */
+  readonly parallel?: number;
+}
+
+interface Target {
+  readonly server: RegionServer;
+  readonly work: Work;
+  readonly dest: string;
+  readonly id: string;
+  /** The folder while it is written. */
+  readonly partial: string;
+  readonly options: BackupOptions;
+}
+
+/**
+ * Takes a backup into `dest/<id>`; answers its manifest. Throws BackupException (with the reason why an incremental one cannot
+ * be taken), TableNotFoundException, InterruptedIOException, CorruptionException, IoException; then nothing of it is left.
+ */
+export async function createBackup(
+  server: RegionServer,
+  dest: string,
+  options: BackupOptions = {},
+): Promise<Backup> {
+  const { env } = server;
+  const { link = false, standalone = false, incremental = false } = options;
+  if (incremental && (link || standalone)) {
+    throw new IllegalArgumentException('link and standalone are for full backups');
+  }
+  await prepareDest(server, dest);
+  await reconcile(server, dest);
+  const id = idOf(env.clock.nowMs(), env.random.bytes(2));
+  const partial = `${dest}/${PARTIAL_PREFIX}${id}`;
+  const target = { server, work: new Work(env, options), dest, id, partial, options };
+  await env.fs.ensureFolder(partial);
+  try {
+    const backup = incremental ? await incrementalBackup(target) : await fullBackup(target);
+    await writeBackup(env, partial, backup);
+    await env.fs.rename(partial, `${dest}/${id}`);
+    await env.fs.syncFolder(dest);
+    if (!standalone) await server.manifest.commit([put('backup', recordOf(target, backup))]);
+    // What only older backups needed of the log goes.
+    await server.background.releaseLog();
+    return { format: 'cellar-backup', version: 1, ...backup };
+  } catch (error) {
+    await env.fs.remove(partial);
+    if ((await env.fs.stat(`${dest}/${id}/${BACKUP_MANIFEST}`)) === null) {
+      await forget(server, id);
+    }
+    throw error;
+  }
+}
+
+/** Sorts by time: `20261130T173500123Z-4f2a`. */
+function idOf(nowMs: number, chance: Uint8Array): string {
+  const time = new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '');
+  return `${time}-${Buffer.from(chance).toString('hex')}`;
+}
+
+async function prepareDest({ env, layout }: RegionServer, dest: string): Promise<void> {
+  const stat = await env.fs.stat(dest);
+  if (stat !== null && !stat.isDirectory) throw new IoException(`${dest} is a file`, dest);
+  if (dest === layout.dir || dest.startsWith(`${layout.dir}/`)) {
+    throw new IllegalArgumentException(`backups of ${layout.dir} must lie outside of it, not in ${dest}`);
+  }
+  await env.fs.ensureFolder(dest);
+}
+
+/** Whose tables, in the order of their names: system tables are the server's own. */
+function tableNames(server: RegionServer, wanted: readonly string[] | null): string[] {
+  if (wanted !== null) return wanted.map((name) => server.catalog.get(name).name);
+  return [...server.catalog.tables()]
+    .map(({ name }) => name)
+    .filter((name) => parseTableName(name).namespace !== SYSTEM_NAMESPACE)
+    .sort();
+}
+
+function recordOf({ dest, options }: Target, backup: Omit<Backup, 'format' | 'version'>): BackupRecord {
+  const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
+  return {
+    id,
+    kind,
+    parentId,
+    location: dest,
+    fromTso,
+    toTso,
+    createdMs,
+    tableIds: [],
+    state: 'complete',
+    detail: packBackupDetail({ all: options.tables === undefined, tables: backup.tables }),
+  };
+}
+
+async function forget({ manifest }: RegionServer, id: string): Promise<void> {
+  if (manifest.get('backup', id) === undefined || manifest.hasFailed) return;
+  await manifest.commit([remove('backup', id)]);
+}
+
+/**
+ * Makes the store's records of backups in this folder those that are there: what a crash left undone is finished or undone, what
+ * somebody removed is forgotten.
+ */
+export async function reconcile(server: RegionServer, dest: string): Promise<void> {
+  const { manifest, env } = server;
+  const edits: Edit[] = [];
+  const { backups } = await listBackups(env, dest);
+  for (const record of manifest.all('backup')) {
+    if (record.location !== dest) continue;
+    const merged = backups.find(({ replaces }) => replaces.includes(record.id));
+    if (merged !== undefined) {
+      edits.push(remove('backup', record.id));
+      const { id, kind, parentId, fromTso, toTso } = merged;
+      if (record.toTso === toTso) {
+        edits.push(put('backup', { ...record, id, kind, parentId, fromTso, state: 'complete' }));
+      }
+      continue;
+    }
+    const isThere = (await env.fs.stat(`${dest}/${record.id}/${BACKUP_MANIFEST}`)) !== null;
+    if (isThere && record.state === 'running') edits.push(put('backup', { ...record, state: 'complete' }));
+    if (isThere) continue;
+    edits.push(remove('backup', record.id));
+    await env.fs.remove(`${dest}/${PARTIAL_PREFIX}${record.id}`);
+  }
+  for (const backup of backups) {
+    // Its parent is ours and it was not noted any more.
+    if (backup.storeId !== manifest.store.storeId || backup.parentId === null) continue;
+    const parent = manifest.get('backup', backup.parentId);
+    if (parent === undefined || manifest.get('backup', backup.id) !== undefined) continue;
+    const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
+    edits.push(put('backup', { ...parent, id, kind, parentId, fromTso, toTso, createdMs, state: 'complete' }));
+  }
+  await manifest.commit(edits);
+}
+
+// ---- Full ----------------------------------------------------------------------------------------------------------------
+
+async function fullBackup(target: Target): Promise<Omit<Backup, 'format' | 'version'>> {
+  const { server, work, id, options } = target;
+  const all = options.tables === undefined;
+  const names = tableNames(server, options.tables ?? null);
+  const createdMs = server.env.clock.nowMs();
+  work.begin('flushing');
+  const common = { id, kind: 'full', parentId: null, fromTso: 0n, createdMs } as const;
+  const shell = (toTso: bigint): Omit<Backup, 'format' | 'version'> => ({
+    ...common,
+    storeId: server.manifest.store.storeId,
+    toTso,
+    all,
+    tables: names,
+    linked: options.link === true,
+    replaces: [],
+    parts: [],
+  });
+  const capture = await captureTables(server, names, (tso) =>
+    options.standalone === true
+      ? []
+      : [put('backup', { ...recordOf(target, shell(tso)), state: 'running' })],
+  );
+  try {
+    const part: BackupPart = {
+      kind: 'base',
+      fromTso: 0n,
+      toTso: capture.tso,
+      catalog: catalogOf(server, capture.tables),
+      files: await backUpFiles(target, rolesOf(capture)),
+      log: [],
+      skipped: [],
+    };
+    return { ...shell(capture.tso), parts: [part] };
+  } finally {
+    await capture.release();
+  }
+}
+
+function rolesOf(capture: Capture): BackedRecord[] {
+  return capture.tables.flatMap(({ files }) =>
+    files.map(({ record, isHistory }) => ({ role: isHistory ? 'history' : 'live', record })),
+  );
+}
+
+function catalogOf(server: RegionServer, tables: readonly CapturedTable[]): BackupCatalog {
+  return {
+    namespaces: [...server.manifest.all('namespace')],
+    tables: tables.map(({ record, regions }) => ({ record, regions })),
+  };
+}
+
+/** Copies (or links) the physical files of these records, each once. */
+async function backUpFiles(
+  target: Target,
+  records: readonly BackedRecord[],
+): Promise<BackedFile[]> {
+  const { server, work, partial, options } = target;
+  const byPath = new Map<string, BackedRecord[]>();
+  for (const backed of records) {
+    const known = byPath.get(backed.record.path);
+    if (known === undefined) byPath.set(backed.record.path, [backed]);
+    else known.push(backed);
+  }
+  const files = [...byPath].map(([path, of]) => ({ path, of }));
+  for (const { path } of files) {
+    work.bytesTotal += (await server.env.fs.stat(server.layout.resolve(path)))?.sizeBytes ?? 0;
+  }
+  const folders = new Set(files.map(({ path }) => `${partial}/files/${folderOf(path)}`));
+  for (const folder of folders) await server.env.fs.ensureFolder(folder);
+  const done: BackedFile[] = [];
+  await sideBySide(files, options.parallel ?? 2, async ({ path, of }) => {
+    work.begin(path);
+    const from = server.layout.resolve(path);
+    const to = `${partial}/files/${path}`;
+    const facts = options.link === true ? await linkFile(work, from, to) : await copyChecked(work, from, to, null);
+    done.push({ path: `files/${path}`, ...facts, records: of });
+  });
+  for (const folder of folders) await makeFolder(server.env, folder, partial);
+  done.sort((a, b) => (a.path < b.path ? -1 : 1));
+  return done;
+}
+
+async function linkFile(
+  work: Work,
+  from: string,
+  to: string,
+): Promise<{ sizeBytes: number; crc32: string }> {
+  await work.env.fs.link(from, to);
+  return readEntry(work, to);
+}
+
+const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
+
+// ---- Incremental ---------------------------------------------------------------------------------------------------------
+
+async function incrementalBackup(target: Target): Promise<Omit<Backup, 'format' | 'version'>> {
+  const { server, work, id } = target;
+  if (server.log === null) {
+    throw new BackupException('a store in memory has no log: take a full backup');
+  }
+  const parent = await parentOf(target);
+  const hold = server.archive.hold(parent.toTso, `backup ${id}`);
+  try {
+    const to = await mark(server, id);
+    const names = parent.all ? null : parent.tables;
+    const catalog = incrementalCatalog(server, names, parent.toTso);
+    const tableIds = new Set(catalog.tables.map(({ record }) => record.id));
+    work.begin('log');
+    const copied = await copyLog({
+      work,
+      server,
+      from: parent.toTso,
+      to,
+      top: target.partial,
+      dir: 'log/0',
+      tableIds: names === null ? null : tableIds,
+    });
+    const loaded = loadedFiles(server, tableIds, parent.toTso, to);
+    const files = await backUpFiles(target, loaded);
+    const covering = await coveringFiles(target, copied.skipped, names);
+    const part: BackupPart = {
+      kind: 'log',
+      fromTso: parent.toTso,
+      toTso: to,
+      catalog,
+      files: [...files, ...covering],
+      log: copied.log,
+      skipped: copied.skipped,
+    };
+    return {
+      id,
+      kind: 'incremental',
+      parentId: parent.id,
+      storeId: parent.storeId,
+      createdMs: server.env.clock.nowMs(),
+      fromTso: parent.toTso,
+      toTso: to,
+      all: parent.all,
+      tables: names ?? tableNames(server, null),
+      linked: false,
+      replaces: [],
+      parts: [part],
+    };
+  } finally {
+    hold.release();
+  }
+}
+
+/** The newest backup of this store in the folder that has the tables, its chain whole. */
+async function parentOf({ server, dest, options }: Target): Promise<Backup> {
+  const set = await listBackups(server.env, dest);
+  const { storeId } = server.manifest.store;
+  const wanted = options.tables?.map(canonicalTableName) ?? null;
+  for (const name of wanted ?? []) {
+    if (server.catalog.find(name) === undefined) {
+      throw new TableNotFoundException(`Table '${name}' was not found`);
+    }
+  }
+  const own = set.backups.filter((backup) => backup.storeId === storeId);
+  const registered = own.filter(({ id, replaces }) =>
+    [id, ...replaces].some((known) => server.manifest.get('backup', known) !== undefined),
+  );
+  // Without names: the chain with most tables goes on.
+  const fitting = registered.filter((backup) =>
+    wanted === null ? true : hasTables(backup, wanted),
+  );
+  const parent = fitting
+    .toReversed()
+    .find((backup) => wanted !== null || backup.all || !fitting.some(({ all }) => all));
+  if (parent !== undefined) {
+    chainOf(set, parent);
+    return parent;
+  }
+  const why =
+    own.length === 0
+      ? `${dest} has no backup of this store`
+      : registered.length === 0
+        ? `the store does not keep its log for the backups in ${dest}`
+        : `no backup in ${dest} has the tables ${wanted?.join(', ')}`;
+  throw new BackupException(`${why}: take a full backup first`);
+}
+
+/** A control record of its own marks where the backup ends; everything up to it is on the disk then. */
+async function mark(server: RegionServer, id: string): Promise<bigint> {
+  let to = 0n;
+  await server.schema.inOrder(() =>
+    server.schema.perform(`backup ${id}`, null, (tso) => {
+      to = tso;
+      return { edits: [], apply: () => undefined };
+    }),
+  );
+  await server.sync();
+  return to;
+}
+
+/** Tables that are there, or were since `from`. */
+function incrementalCatalog(
+  server: RegionServer,
+  names: readonly string[] | null,
+  from: bigint,
+): BackupCatalog {
+  const { manifest } = server;
+  const tables = [...manifest.all('table')].filter(
+    ({ name, droppedTso }) =>
+      (droppedTso === null || droppedTso > from) &&
+      (names === null
+        ? parseTableName(name).namespace !== SYSTEM_NAMESPACE
+        : names.includes(name)),
+  );
+  return {
+    namespaces: [...manifest.all('namespace')],
+    tables: tables.map((record) => ({ record, regions: regionsOf(server, record.id) })),
+  };
+}
+
+function regionsOf({ manifest }: RegionServer, tableId: number): RegionRecord[] {
+  return [...manifest.regionsOf(tableId)]
+    .filter(({ removedTso }) => removedTso === null)
+    .sort((a, b) => Buffer.compare(a.startKey, b.startKey));
+}
+
+/** Files that came whole since: bulk loads, clones, restored tables, staged transactions. */
+function loadedFiles(
+  { manifest }: RegionServer,
+  tableIds: ReadonlySet<number>,
+  from: bigint,
+  to: bigint,
+): BackedRecord[] {
+  return [...manifest.all('file')]
+    .filter(
+      ({ kind, flags, addedTso, tableId }) =>
+        kind === 'reference' &&
+        flags.includes(ARCHIVED_FLAG) &&
+        tableIds.has(tableId) &&
+        addedTso > from &&
+        addedTso <= to,
+    )
+    .map((record): BackedRecord => ({ role: 'loaded', record }));
+}
+
+/** The files that hold the commits of these ranges, which are flushed for that. */
+async function coveringFiles(
+  target: Target,
+  skipped: readonly SkippedRange[],
+  wanted: readonly string[] | null,
+): Promise<BackedFile[]> {
+  if (skipped.length === 0) return [];
+  const { server } = target;
+  const names = tableNames(server, null).filter((name) => wanted?.includes(name) ?? true);
+  const capture = await captureTables(server, names);
+  try {
+    const covers = (record: FileRecord): boolean =>
+      record.stamp === null &&
+      skipped.some(
+        ({ first, last }) => record.maxWriteNumber >= first && record.minWriteNumber <= last,
+      );
+    const records = capture.tables.flatMap(({ files }) =>
+      files.filter(({ record }) => covers(record)).map(({ record }) => record),
+    );
+    const backed = records.map((record): BackedRecord => ({ role: 'covering', record }));
+    // A file that was loaded and covers, too, has its place already.
+    const files = await backUpFiles({ ...target, partial: `${target.partial}/skipped` }, backed);
+    return files.map((file) => ({ ...file, path: `skipped/${file.path}` }));
+  } finally {
+    await capture.release();
+  }
+}

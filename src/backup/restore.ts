@@ -1,0 +1,533 @@
+/**
+ * Restores the state of any commit that a chain of backups covers. The files of the full backup are copied and checked on the
+ * way; over them goes the log, record by record up to the moment, and what came into tables without it. Nothing is dropped:
+ * every cell, version and marker is there with its write number.
+ *
+ * A new folder is built beside its place and gets its name last; into a store that is there the tables are placed by one commit.
+ */
+import {
+  ARCHIVED_FLAG,
+  MERGED_FLAG,
+  PART_FLAG,
+  highOf,
+  joinHalves,
+  lowOf,
+  openServer,
+} from '../engine/index.ts';
+import type { Logger, RegionServer } from '../engine/index.ts';
+import { READY, WAIT, compareBytes } from '../cell/index.ts';
+import type { CellSource } from '../cell/index.ts';
+import { BlockCache, HFileReader } from '../hfile/index.ts';
+import { CorruptionException, IoException } from '../io/index.ts';
+import type { Env } from '../io/index.ts';
+import type { FileRecord, NamespaceRecord } from '../manifest/index.ts';
+import { IllegalArgumentException, TableNotFoundException, canonicalTableName } from '../model/index.ts';
+import type { TableSchema } from '../model/index.ts';
+import { DroppedAfter } from '../region/index.ts';
+import { KIND_COMMIT, LogReader } from '../wal/index.ts';
+import type { LogRecord } from '../wal/index.ts';
+import type { BackedFile, Backup, BackupPart, CatalogTable } from './backup_format.ts';
+import { entriesOf, sizeOf } from './backup_format.ts';
+import { BuiltTable, TableBuilder } from './built_table.ts';
+import type { FileFacts } from './built_table.ts';
+import { chooseChain, listBackups } from './chains.ts';
+import type { AsOfMoment, ChosenChain } from './chains.ts';
+import { copyChecked, entryFault, entryLengthFault } from './checked_file.ts';
+import { placeTables } from './place_tables.ts';
+import { Work } from './work.ts';
+import type { WorkOptions } from './work.ts';
+
+/** Set in the family id of a group of old values. */
+const BEFORE_GROUP_BIT = 0x80000000;
+
+export interface RestoreOptions extends WorkOptions {
+  /** A TSO, or a time: everything committed up to and including that millisecond. Absent: the newest there is. */
+  readonly asOf?: bigint | Date;
+  /** The backup whose chain is used; absent: the newest that covers the moment. */
+  readonly id?: string;
+  readonly tables?: readonly string[];
+  readonly rename?: Readonly<Record<string, string>>;
+  /** Tables of the same name in the target make room. */
+  readonly overwrite?: boolean;
+  /** Cells get the write number of the restore instead of their own. */
+  readonly restamp?: boolean;
+  /** Links the backup's files instead of copying them: for views that are read only. */
+  readonly link?: boolean;
+  /** Memory of cells of the log that are gathered before they are written. */
+  readonly gatherBytes?: number;
+  readonly logger?: Logger;
+}
+
+export interface RestoreReport {
+  readonly tso: bigint;
+  readonly backups: readonly string[];
+  readonly tables: readonly string[];
+  readonly files: number;
+  readonly bytes: number;
+  /** Of the log. */
+  readonly commits: number;
+  readonly cells: number;
+  readonly placedTso: bigint;
+}
+
+/**
+ * Restores from `dest` into the folder `dir`: a new store, or tables of one that is there. Throws BackupException,
+ * CorruptionException for damaged backups, TableExistsException, FolderLockedException, InterruptedIOException; then the
+ * target is as it was.
+ */
+export async function restoreBackup(
+  env: Env,
+  dest: string,
+  dir: string,
+  options: RestoreOptions = {},
+): Promise<RestoreReport> {
+  const chosen = await chooseForRestore(env, dest, options);
+  const stat = await env.fs.stat(dir);
+  if (stat !== null && !stat.isDirectory) throw new IoException(`${dir} is a file`, dir);
+  if (stat !== null && (await env.fs.list(dir)).length > 0) {
+    const server = await openServer(dir, openOptions(env, options, true));
+    try {
+      return await restoreInto(server, dest, chosen, options);
+    } finally {
+      await server.close();
+    }
+  }
+  return restoreNew(env, dest, dir, chosen, options);
+}
+
+const openOptions = (
+  env: Env,
+  { logger }: RestoreOptions,
+  mustExist: boolean,
+): Parameters<typeof openServer>[1] => ({
+  env,
+  mustExist,
+  ...(logger === undefined ? {} : { logger }),
+});
+
+async function chooseForRestore(
+  env: Env,
+  dest: string,
+  options: RestoreOptions,
+): Promise<ChosenChain> {
+  const asOf: AsOfMoment = options.asOf ?? null;
+  const tables = options.tables?.map(canonicalTableName) ?? null;
+  return chooseChain(await listBackups(env, dest), asOf, { id: options.id ?? null, tables });
+}
+
+async function restoreNew(
+  env: Env,
+  dest: string,
+  dir: string,
+  chosen: ChosenChain,
+  options: RestoreOptions,
+): Promise<RestoreReport> {
+  const at = dir.lastIndexOf('/');
+  const parent = at < 0 ? '.' : dir.slice(0, at) || '/';
+  const building = `${dir}.restoring`;
+  await env.fs.remove(building); // What a crash left.
+  await env.fs.ensureFolder(parent);
+  try {
+    const server = await openServer(building, openOptions(env, options, false));
+    let report: RestoreReport;
+    try {
+      report = await restoreInto(server, dest, chosen, options);
+    } finally {
+      await server.close();
+    }
+    await env.fs.remove(dir); // An empty folder.
+    await env.fs.rename(building, dir);
+    await env.fs.syncFolder(parent);
+    return report;
+  } catch (error) {
+    await env.fs.remove(building);
+    throw error;
+  }
+}
+
+/** As `restoreBackup`, into a store that is open, under its other work. */
+export async function restoreIntoServer(
+  server: RegionServer,
+  dest: string,
+  options: RestoreOptions = {},
+): Promise<RestoreReport> {
+  return restoreInto(server, dest, await chooseForRestore(server.env, dest, options), options);
+}
+
+async function restoreInto(
+  server: RegionServer,
+  dest: string,
+  { chain, tso }: ChosenChain,
+  options: RestoreOptions,
+): Promise<RestoreReport> {
+  const work = new Work(server.env, options);
+  const restore = new Restore(server, work, dest, chain, tso, options);
+  await restore.check();
+  return restore.run();
+}
+
+/** A family of a table as of the moment, by the id that log and files know it by. */
+interface FamilyTarget {
+  readonly table: BuiltTable;
+  readonly family: string;
+}
+
+class Restore {
+  readonly #server: RegionServer;
+  readonly #work: Work;
+  readonly #dest: string;
+  readonly #chain: readonly Backup[];
+  readonly #tso: bigint;
+  readonly #options: RestoreOptions;
+  readonly #builder: TableBuilder;
+  /** By `<table id>/<family id>`. */
+  readonly #families = new Map<string, FamilyTarget>();
+  readonly #tablesById = new Map<number, BuiltTable>();
+  #namespaces: readonly NamespaceRecord[] = [];
+  #files = 0;
+  #commits = 0;
+
+  constructor(
+    server: RegionServer,
+    work: Work,
+    dest: string,
+    chain: readonly Backup[],
+    tso: bigint,
+    options: RestoreOptions,
+  ) {
+    this.#server = server;
+    this.#work = work;
+    this.#dest = dest;
+    this.#chain = chain;
+    this.#tso = tso;
+    this.#options = options;
+    this.#builder = new TableBuilder(server, work, options.gatherBytes);
+  }
+
+  /** Every file is there in its length, and the log is as it was, before anything is written. */
+  async check(): Promise<void> {
+    const { env } = this.#server;
+    for (const backup of this.#chain) {
+      const dir = `${this.#dest}/${backup.id}`;
+      this.#work.bytesTotal += sizeOf(backup);
+      for (const entry of entriesOf(backup)) {
+        const fault = await entryLengthFault(env, dir, entry);
+        if (fault !== null) throw this.#damaged(backup, entry.path, fault);
+      }
+      for (const entry of backup.parts.flatMap(({ log }) => log)) {
+        const fault = await entryFault(this.#work, dir, entry);
+        if (fault !== null) throw this.#damaged(backup, entry.path, fault);
+      }
+    }
+  }
+
+  #damaged(backup: Backup, path: string, fault: string): CorruptionException {
+    return new CorruptionException(
+      `backup ${backup.id} is damaged: ${fault};`,
+      `${this.#dest}/${backup.id}/${path}`,
+      0,
+    );
+  }
+
+  async run(): Promise<RestoreReport> {
+    try {
+      this.#makeTables();
+      for (const backup of this.#chain) {
+        for (const part of backup.parts) {
+          if (part.kind === 'base' || part.fromTso < this.#tso) await this.#part(backup, part);
+        }
+      }
+      await this.#builder.spill();
+      const placedTso = await placeTables(this.#builder, {
+        overwrite: this.#options.overwrite === true,
+        restamp: this.#options.restamp === true,
+        namespaces: this.#namespaces,
+        what: `restore as of ${this.#tso}`,
+      });
+      return this.#report(placedTso);
+    } catch (error) {
+      await this.#builder.discard();
+      throw error;
+    }
+  }
+
+  #report(placedTso: bigint): RestoreReport {
+    return {
+      tso: this.#tso,
+      backups: this.#chain.map(({ id }) => id),
+      tables: this.#builder.tables.map(({ schema }) => schema.name),
+      files: this.#files,
+      bytes: this.#work.bytes,
+      commits: this.#commits,
+      cells: this.#work.cells,
+      placedTso,
+    };
+  }
+
+  // ---- The catalog as of the moment --------------------------------------------------------------------------------
+
+  #makeTables(): void {
+    const parts = this.#chain.flatMap((backup) => backup.parts);
+    const last = parts.find((part) => this.#tso <= part.toTso) ?? parts.at(-1)!;
+    this.#namespaces = last.catalog.namespaces;
+    const alive = last.catalog.tables.filter(
+      ({ record }) =>
+        record.createdTso <= this.#tso &&
+        (record.droppedTso === null || record.droppedTso > this.#tso),
+    );
+    for (const table of this.#chosen(alive)) {
+      // Where the table was in the full backup, its files fit the borders of then.
+      const first = parts[0]!.catalog.tables.find(({ record }) => record.id === table.record.id);
+      this.#makeTable(table, (first ?? table).regions.map(({ startKey }) => startKey));
+    }
+  }
+
+  #chosen(alive: readonly CatalogTable[]): readonly CatalogTable[] {
+    const { tables, rename = {} } = this.#options;
+    const names = alive.map(({ record }) => record.name);
+    const wanted = tables?.map(canonicalTableName) ?? names;
+    for (const name of [...wanted, ...Object.keys(rename).map(canonicalTableName)]) {
+      if (names.includes(name)) continue;
+      throw new TableNotFoundException(
+        `as of ${this.#tso} there was no table ${name}; there were ${names.join(', ')}`,
+      );
+    }
+    const targets = wanted.map((name) => this.#target(name));
+    if (new Set(targets).size < targets.length) {
+      throw new IllegalArgumentException('two tables would be restored under one name');
+    }
+    return alive.filter(({ record }) => wanted.includes(record.name));
+  }
+
+  #target(name: string): string {
+    const { rename = {} } = this.#options;
+    const entry = Object.entries(rename).find(([from]) => canonicalTableName(from) === name);
+    return canonicalTableName(entry?.[1] ?? name);
+  }
+
+  #makeTable({ record }: CatalogTable, startKeys: readonly Uint8Array[]): void {
+    const version = record.schemas.findLast(({ tso }) => tso <= this.#tso) ?? record.schemas[0]!;
+    const schema: TableSchema = { ...version.schema, name: this.#target(record.name) };
+    const table = this.#builder.table(schema, startKeys, record.enabled);
+    this.#tablesById.set(record.id, table);
+    for (const [family, id] of Object.entries(version.familyIds)) {
+      this.#families.set(`${record.id}/${id}`, { table, family });
+    }
+  }
+
+  // ---- Files and log -------------------------------------------------------------------------------------------------
+
+  async #part(backup: Backup, part: BackupPart): Promise<void> {
+    const dir = `${this.#dest}/${backup.id}`;
+    for (const file of part.files) {
+      this.#work.begin(file.path);
+      await this.#file(dir, part, file);
+      await this.#builder.relieve();
+    }
+    if (part.log.length > 0) await this.#log(dir, part);
+  }
+
+  async #file(dir: string, part: BackupPart, file: BackedFile): Promise<void> {
+    const whole: FileRecord[] = [];
+    for (const { role, record } of file.records) {
+      if (this.#familyOf(record) === undefined) continue;
+      if (role === 'covering') await this.#gatherFile(dir, file, record, part, true);
+      else if (role === 'history' && record.flags.includes(MERGED_FLAG)) {
+        await this.#gatherFile(dir, file, record, part, false);
+      } else if (role !== 'loaded' || record.addedTso <= this.#tso) whole.push(record);
+    }
+    if (whole.length > 0) await this.#copyFile(dir, part, file, whole);
+  }
+
+  #familyOf({ tableId, familyId }: FileRecord): FamilyTarget | undefined {
+    return this.#families.get(`${tableId}/${familyId}`);
+  }
+
+  /** The file as it is; its records for the regions of the new table. */
+  async #copyFile(
+    dir: string,
+    part: BackupPart,
+    file: BackedFile,
+    records: readonly FileRecord[],
+  ): Promise<void> {
+    const { layout, env } = this.#server;
+    const { table, family } = this.#familyOf(records[0]!)!;
+    const path = await table.newPath(0, family);
+    const from = `${dir}/${file.path}`;
+    if (this.#options.link === true) await env.fs.link(from, layout.resolve(path));
+    else await copyChecked(this.#work, from, layout.resolve(path), file);
+    this.#files++;
+    for (const record of records) {
+      const target = this.#familyOf(record)!;
+      for (const { region, facts } of spread(record, target.table, part, path)) {
+        target.table.add({ region, family: target.family, facts });
+      }
+    }
+  }
+
+  /** The cells of a file that count, one by one: those that skipped the log, or left the live files after the capture. */
+  async #gatherFile(
+    dir: string,
+    file: BackedFile,
+    record: FileRecord,
+    part: BackupPart,
+    isCovering: boolean,
+  ): Promise<void> {
+    const { env } = this.#server;
+    const path = `${dir}/${file.path}`;
+    const fault = await entryFault(this.#work, dir, file);
+    if (fault !== null) throw new CorruptionException(`a backup is damaged: ${fault};`, path, 0);
+    const { table, family } = this.#familyOf(record)!;
+    const { from, to } = rowsOf(record, part);
+    const reader = await HFileReader.open(env.fs, path, new BlockCache(1 << 20));
+    try {
+      const cursor = reader.cursor({ cacheBlocks: false, sequential: true });
+      const drop = part.toTso;
+      const source: CellSource = isCovering
+        ? cursor
+        : new DroppedAfter(cursor, highOf(drop), lowOf(drop));
+      let state = source.seekToFirst();
+      for (; state === WAIT; state = source.seekToFirst()) await source.load();
+      while (state === READY) {
+        const { cell } = source;
+        const row = cell.block.subarray(cell.rowAt, cell.rowAt + cell.rowLength);
+        const written = joinHalves(cell.writeHigh, cell.writeLow);
+        const counts = !isCovering || this.#isSkipped(part, written);
+        if (counts && isWithin(row, from, to)) {
+          table.gather(family, cell.block, cell.at, lengthOf(cell), cell.writeHigh, cell.writeLow);
+          this.#work.cells++;
+          if (this.#work.cells % 1000 === 0) await this.#builder.relieve();
+        }
+        state = source.next();
+        for (; state === WAIT; state = source.next()) await source.load();
+      }
+    } finally {
+      await reader.close();
+    }
+  }
+
+  #isSkipped(part: BackupPart, written: bigint): boolean {
+    if (written > this.#tso) return false;
+    return part.skipped.some(({ first, last }) => written >= first && written <= last);
+  }
+
+  async #log(dir: string, part: BackupPart): Promise<void> {
+    this.#work.begin('log');
+    const first = part.log[0]!.path;
+    const folder = `${dir}/${first.slice(0, first.lastIndexOf('/'))}`;
+    const reader = new LogReader(this.#server.env, [folder], {
+      fromHigh: highOf(part.fromTso),
+      fromLow: lowOf(part.fromTso),
+    });
+    try {
+      while (await reader.nextBatch()) {
+        while (reader.next()) {
+          const { record } = reader;
+          if (record.tso > this.#tso) return;
+          if (record.kind === KIND_COMMIT && record.tso > part.fromTso) this.#commit(record);
+        }
+        await this.#builder.relieve();
+        await this.#work.step(0);
+      }
+    } finally {
+      await reader.close();
+    }
+  }
+
+  #commit(record: LogRecord): void {
+    let isOurs = false;
+    while (record.nextGroup()) {
+      const isBefore = (record.familyId & BEFORE_GROUP_BIT) !== 0;
+      const target = this.#families.get(`${record.tableId}/${record.familyId}`);
+      while (record.nextCell()) {
+        if (target === undefined || isBefore) continue;
+        const { buf, cellAt, cellLength, tsoHigh, tsoLow } = record;
+        target.table.gather(target.family, buf, cellAt, cellLength, tsoHigh, tsoLow);
+        this.#work.cells++;
+        isOurs = true;
+      }
+    }
+    if (isOurs) this.#commits++;
+  }
+}
+
+/** A cell's length without the place for tags that it may have in a file with tags. */
+function lengthOf(cell: { readonly length: number; readonly tagsLength: number; readonly at: number; readonly valueAt: number; readonly valueLength: number }): number {
+  return cell.tagsLength === 0 ? cell.valueAt + cell.valueLength - cell.at : cell.length;
+}
+
+const NO_KEY: Uint8Array = new Uint8Array(0);
+
+/** The rows of its file that a record stands for. */
+function rowsOf(record: FileRecord, part: BackupPart): { readonly from: Uint8Array; readonly to: Uint8Array } {
+  if (record.reference !== null) return { from: record.reference.fromRow, to: record.reference.toRow };
+  if (!record.flags.includes(PART_FLAG)) return { from: NO_KEY, to: NO_KEY };
+  if (record.regionId === null) {
+    // A record for the archive: its region may be gone, its rows say what it stood for.
+    return { from: record.firstRow ?? NO_KEY, to: record.lastRow === null ? NO_KEY : after(record.lastRow) };
+  }
+  for (const { regions } of part.catalog.tables) {
+    const region = regions.find(({ id }) => id === record.regionId);
+    if (region !== undefined) return { from: region.startKey, to: region.endKey };
+  }
+  return { from: record.firstRow ?? NO_KEY, to: record.lastRow === null ? NO_KEY : after(record.lastRow) };
+}
+
+/** The least row above this one. */
+function after(row: Uint8Array): Uint8Array {
+  const next = new Uint8Array(row.length + 1);
+  next.set(row);
+  return next;
+}
+
+function isWithin(row: Uint8Array, from: Uint8Array, to: Uint8Array): boolean {
+  return compareBytes(row, from) >= 0 && (to.length === 0 || compareBytes(row, to) < 0);
+}
+
+/** A record of each region of the new table that has rows of the file. */
+function spread(
+  record: FileRecord,
+  table: BuiltTable,
+  part: BackupPart,
+  path: string,
+): { readonly region: number; readonly facts: FileFacts }[] {
+  const { from, to } = rowsOf(record, part);
+  const { firstRow, lastRow } = record;
+  if (firstRow === null || lastRow === null) return [];
+  const isPart = from.length > 0 || to.length > 0;
+  const found: { region: number; facts: FileFacts }[] = [];
+  for (let region = 0; region < table.startKeys.length; region++) {
+    const startKey = table.startKeys[region]!;
+    const endKey = table.endKey(region);
+    if (compareBytes(lastRow, startKey) < 0) break;
+    if (endKey.length > 0 && compareBytes(firstRow, endKey) >= 0) continue;
+    const isWhole = compareBytes(firstRow, startKey) >= 0 && (endKey.length === 0 || compareBytes(lastRow, endKey) < 0);
+    const bounds = { fromRow: compareBytes(from, startKey) > 0 ? from : startKey, toRow: earlier(to, endKey) };
+    found.push({
+      region,
+      facts: {
+        ...withoutIds(record),
+        path,
+        kind: 'store',
+        dropTso: null,
+        maxFlushedTso: null,
+        removedTso: null,
+        flags: record.flags.filter((flag) => flag !== PART_FLAG && flag !== ARCHIVED_FLAG),
+        reference: isWhole && !isPart ? null : { fileId: record.id, ...bounds },
+      },
+    });
+  }
+  return found;
+}
+
+function withoutIds(record: FileRecord): FileFacts {
+  const { id: _id, tableId: _table, regionId: _region, familyId: _family, addedTso: _added, ...facts } = record;
+  return facts;
+}
+
+function earlier(a: Uint8Array, b: Uint8Array): Uint8Array {
+  if (a.length === 0) return b;
+  if (b.length === 0) return a;
+  return compareBytes(a, b) < 0 ? a : b;
+}
+

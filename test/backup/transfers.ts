@@ -1,0 +1,123 @@
+/** A writer of transfers over three tables that keep a sum, and a model that knows the state at every commit. */
+import type { EmbeddedConnection } from '../../src/engine/index.ts';
+import type { Connection } from '../../src/model/index.ts';
+
+export const TABLES = ['a', 'ns:b', 'c'];
+export const ROWS = 12;
+export const SUM = TABLES.length * ROWS * 100;
+
+/** Rows of a state: `table/row` to balance. */
+export type State = ReadonlyMap<string, number>;
+
+/** A small generator of its own, so that a run can be repeated. */
+export class Chance {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  below(limit: number): number {
+    this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((this.#state / 2 ** 32) * limit);
+  }
+}
+
+export const rowName = (i: number): string => `r${String(i).padStart(2, '0')}`;
+
+/** Makes tables and first balances. */
+export async function setUp(store: EmbeddedConnection): Promise<void> {
+  await store.admin.createNamespace('ns');
+  for (const name of TABLES) {
+    const splits = name === 'c' ? { SPLITS: ['r06'] } : {};
+    await store.admin.createTable({ name, families: [{ name: 'f', VERSIONS: 3 }, 'g'], ...splits } as never);
+  }
+}
+
+/**
+ * One account of each table holds the balances of all its rows in a single cell a row; a transfer between tables is two commits, so
+ * each transfer first notes the debt in a row of its own table, as one commit: the sum over balances and debts never changes.
+ */
+export class Transfers {
+  readonly #store: EmbeddedConnection;
+  readonly #chance: Chance;
+  /** States by the TSO from which they hold. */
+  readonly history: { readonly tso: bigint; readonly state: State }[] = [];
+  #state = new Map<string, number>();
+  commits = 0;
+
+  constructor(store: EmbeddedConnection, seed: number) {
+    this.#store = store;
+    this.#chance = new Chance(seed);
+  }
+
+  async begin(): Promise<void> {
+    for (const table of TABLES) {
+      for (let i = 0; i < ROWS; i++) await this.#put(table, rowName(i), 100);
+    }
+  }
+
+  async #put(table: string, row: string, balance: number): Promise<void> {
+    const tso = await this.#store.table(table).put(row, { 'f:n': String(balance), 'g:n': `${balance}` });
+    this.#state = new Map(this.#state).set(`${table}/${row}`, balance);
+    this.history.push({ tso, state: this.#state });
+    this.commits++;
+  }
+
+  /** Moves an amount between two rows of one table in one commit, over region borders only where one region holds both. */
+  async step(): Promise<void> {
+    const table = TABLES[this.#chance.below(TABLES.length)]!;
+    const half = this.#chance.below(2) * (ROWS / 2);
+    const from = rowName(half + this.#chance.below(ROWS / 2));
+    const to = rowName(half + this.#chance.below(ROWS / 2));
+    if (from === to) return;
+    const amount = this.#chance.below(50);
+    const next = new Map(this.#state);
+    next.set(`${table}/${from}`, next.get(`${table}/${from}`)! - amount);
+    next.set(`${table}/${to}`, next.get(`${table}/${to}`)! + amount);
+    const values = (row: string): Record<string, string> => {
+      const balance = String(next.get(`${table}/${row}`)!);
+      return { 'f:n': balance, 'g:n': balance };
+    };
+    const tso = await this.#store.table(table).mutateRows([
+      { put: from, values: values(from) },
+      { put: to, values: values(to) },
+    ]);
+    this.#state = next;
+    this.history.push({ tso, state: next });
+    this.commits++;
+  }
+
+  /** The state at a TSO. */
+  at(tso: bigint): State {
+    let found: State = new Map();
+    for (const { tso: from, state } of this.history) {
+      if (from > tso) break;
+      found = state;
+    }
+    return found;
+  }
+}
+
+/** What a store holds, as a state. */
+export async function readState(
+  store: Connection,
+  asOf?: bigint,
+  rename: (table: string) => string = (table) => table,
+): Promise<State> {
+  const state = new Map<string, number>();
+  for (const table of TABLES) {
+    const options = asOf === undefined ? {} : { asOf };
+    for await (const result of store.table(rename(table)).scan(options)) {
+      const balance = Number(result.text('f:n'));
+      if (result.text('g:n') !== String(balance)) throw new Error('families differ');
+      state.set(`${table}/${result.rowText}`, balance);
+    }
+  }
+  return state;
+}
+
+export const sumOf = (state: State): number => [...state.values()].reduce((a, b) => a + b, 0);
+
+export const sorted = (state: State): [string, number][] =>
+  [...state].sort(([a], [b]) => (a < b ? -1 : 1));
