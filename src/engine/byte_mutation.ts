@@ -16,7 +16,6 @@ import {
 import { DoNotRetryIOException, NoSuchColumnFamilyException } from '../model/index.ts';
 import type { TimeRangeSpec } from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
-import { CELL_SIZE_MAX } from './encode.ts';
 import type { TableState } from './table_state.ts';
 
 /** HBase's numbers (MutationProto.MutationType). */
@@ -130,9 +129,10 @@ export function addCell(
   const { cells, ttlMs } = mutation;
   const length = u32(cells, at - 4);
   const familyIndex = familyIndexAt(table, cells, at);
-  if (length > CELL_SIZE_MAX) {
+  const { maxCellSizeBytes } = table.settings;
+  if (length > maxCellSizeBytes) {
     throw new DoNotRetryIOException(
-      `Cell with size ${length} exceeds limit of ${CELL_SIZE_MAX} bytes`,
+      `Cell with size ${length} exceeds limit of ${maxCellSizeBytes} bytes`,
     );
   }
   if (ttlMs === 0 || mutation.type !== MUTATE_PUT) {

@@ -359,6 +359,7 @@ function* prepareColumns(context: RowContext, mutation: ByteMutation): Steps<voi
     const old = yield* context.reads.newestCell(context.region, row, column, mutation.timeRange);
     const value = newValue(mutation, cellAt, old);
     const stampAt = timestampAt(cells, cellAt);
+    encoder.limit(table.settings.maxCellSizeBytes);
     encoder.begin(row, old === null ? u64(cells, stampAt) : null, ttlMs || (old?.ttlMs ?? 0));
     setFloor(context, old);
     encoder.add(buffer, column, TYPE_PUT, value);

@@ -39,6 +39,7 @@ const EMPTY: Uint8Array = new Uint8Array(0);
 
 /** The fields of one cell, set and added again and again: an encoder allocates nothing a cell. */
 export class CellEncoder {
+  #cellSizeMax = CELL_SIZE_MAX;
   readonly #cell = {
     familyIndex: 0,
     row: EMPTY,
@@ -71,6 +72,11 @@ export class CellEncoder {
     this.#cell.ttlMs = ttlMs;
   }
 
+  /** Bytes that a cell may have at most; stays until it is set again. */
+  limit(cellSizeMax: number): void {
+    this.#cellSizeMax = cellSizeMax;
+  }
+
   /** The least timestamp that LATEST may become in the cells that follow; stays until it is set again. */
   floor(high: number, low: number): void {
     this.#cell.floorHigh = high;
@@ -87,9 +93,9 @@ export class CellEncoder {
     cell.valueLength = valueLengthOf(value, column);
     const size =
       20 + cell.row.length + cell.family.length + cell.qualifier.length + cell.valueLength;
-    if (size > CELL_SIZE_MAX) {
+    if (size > this.#cellSizeMax) {
       throw new DoNotRetryIOException(
-        `Cell[${describeColumn(column)}] with size ${size} exceeds limit of ${CELL_SIZE_MAX} bytes`,
+        `Cell[${describeColumn(column)}] with size ${size} exceeds limit of ${this.#cellSizeMax} bytes`,
       );
     }
     writeValue(value, m, m.add(cell));
@@ -201,6 +207,7 @@ export function encodePut(
   const ts = toCellTimestamp(options?.ts);
   const ttlMs = toTtlMs(options?.ttl);
   const before = m.count;
+  encoder.limit(table.settings.maxCellSizeBytes);
   encoder.begin(row, ts, ttlMs);
   const listed = Array.isArray(values);
   if (listed) {
@@ -234,6 +241,7 @@ export function encodeDelete(
   if (spec !== undefined) checkDeleteSpec(spec);
   const ts = toCellTimestamp(spec?.ts);
   const before = m.count;
+  encoder.limit(table.settings.maxCellSizeBytes);
   encoder.begin(row, ts, 0);
   for (const name of spec?.families ?? []) {
     encoder.add(m, familyColumn(table, name), TYPE_DELETE_FAMILY, EMPTY);

@@ -239,6 +239,7 @@ function* prepareColumns<V>(
     const column = context.table.column(name);
     const old = yield* context.reads.newestCell(context.region, context.row, column, timeRange);
     const value = change(old === null ? null : old.value, by);
+    encoder.limit(context.table.settings.maxCellSizeBytes);
     encoder.begin(row, ts, ttlMs > 0 ? ttlMs : (old?.ttlMs ?? 0));
     setFloor(context, old);
     encoder.add(buffer, column, TYPE_PUT, value);

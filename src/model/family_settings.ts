@@ -48,6 +48,18 @@ export function tableSettings(schema: TableSchema): TableSettings {
     storeFileSync: text('STORE_FILE_SYNC').toUpperCase() === 'TRUE',
     readOnly: text('READONLY').toUpperCase() === 'TRUE',
     maxFileSizeBytes: Number(text('MAX_FILESIZE')),
+    maxCellSizeBytes: maxCellSize(schema),
     memstoreFlushSizeBytes: Number(text('MEMSTORE_FLUSHSIZE')),
   };
+}
+
+/** HBase: HRegion.HBASE_MAX_CELL_SIZE_KEY. */
+const MAX_CELL_SIZE = 'hbase.server.keyvalue.maxsize';
+const MAX_CELL_SIZE_DEFAULT = 10_485_760;
+
+function maxCellSize({ attributes, configuration }: TableSchema): number {
+  const text = attributes[MAX_CELL_SIZE] ?? configuration[MAX_CELL_SIZE];
+  const size = text === undefined ? MAX_CELL_SIZE_DEFAULT : Number(text);
+  if (!Number.isSafeInteger(size)) return MAX_CELL_SIZE_DEFAULT;
+  return size <= 0 ? Infinity : size;
 }

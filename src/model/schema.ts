@@ -74,5 +74,7 @@ export interface TableSettings {
   readonly storeFileSync: boolean;
   readonly readOnly: boolean;
   readonly maxFileSizeBytes: number;
+  /** Of one cell; Infinity for no limit. */
+  readonly maxCellSizeBytes: number;
   readonly memstoreFlushSizeBytes: number;
 }

@@ -9,7 +9,14 @@ import {
   DoNotRetryIOException,
   STORE_LIMIT_NONE,
 } from '../model/index.ts';
-import type { FamilyReadSpec, FilterMaker, ReadSpec, ScanSpec, TimeRangeSpec } from '../model/index.ts';
+import type {
+  FamilyReadSpec,
+  FilterMaker,
+  FilterSpec,
+  ReadSpec,
+  ScanSpec,
+  TimeRangeSpec,
+} from '../model/index.ts';
 import { readFilter } from './filter_message.ts';
 import type { ProtoReader } from './proto_reader.ts';
 
@@ -29,6 +36,10 @@ export interface ScanMessage {
   readonly startRow: Uint8Array;
   readonly includeStartRow: boolean;
   readonly needCursor: boolean;
+  /** What `spec.filter` makes. */
+  readonly filter: FilterSpec | null;
+  /** Families that the filter does not decide by may be read later; null: nothing is said of it. */
+  readonly loadFamiliesOnDemand: boolean | null;
   /** A TSO that the client was given when it opened the scan before; 0n for none. */
   readonly readPoint: bigint;
 }
@@ -41,6 +52,7 @@ class ReadFields {
   storeLimit: number = STORE_LIMIT_NONE;
   storeOffset = 0;
   filter: FilterMaker | null = null;
+  filterSpec: FilterSpec | null = null;
   readUncommitted = false;
   raw = false;
   #columns: Map<string, Uint8Array[] | null> | null = null;
@@ -106,7 +118,8 @@ class ReadFields {
   }
 
   setFilter(reader: ProtoReader): void {
-    this.filter = filterMaker(readFilter(reader, 0));
+    this.filterSpec = readFilter(reader, 0);
+    this.filter = filterMaker(this.filterSpec);
   }
 
   spec(): ReadSpec {
@@ -254,6 +267,7 @@ class ScanFields {
   batch = 0;
   maxResultSize = 0;
   needCursor = false;
+  loadFamiliesOnDemand: boolean | null = null;
   readPoint = 0n;
 }
 
@@ -285,6 +299,8 @@ export function readScan(reader: ProtoReader): ScanMessage {
     startRow,
     includeStartRow,
     needCursor: fields.needCursor,
+    filter: read.filterSpec,
+    loadFamiliesOnDemand: fields.loadFamiliesOnDemand,
     readPoint: fields.readPoint,
   };
 }
@@ -330,6 +346,9 @@ function readScanField(fields: ScanFields, reader: ProtoReader): void {
       break;
     case 12:
       read.storeOffset = reader.uint32();
+      break;
+    case 13:
+      fields.loadFamiliesOnDemand = reader.bool();
       break;
     case 15:
       fields.reversed = reader.bool();

@@ -120,6 +120,11 @@ export class RegionScanner {
     return this.#filter?.filterAllRemaining() !== true;
   }
 
+  /** The filter wants nothing more of the region. */
+  isFilterDone(): boolean {
+    return this.#endsAfterRow || this.#filter?.filterAllRemaining() === true;
+  }
+
   /** The row that was begun last: a copy. Empty before the first. */
   currentRow(): Uint8Array {
     return Uint8Array.prototype.slice.call(this.#row.buf, 0, this.#row.length);

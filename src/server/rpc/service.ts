@@ -87,6 +87,8 @@ export interface RowScanner {
   load(): Promise<void>;
   /** False if it is known that no row comes behind those that were read. Absent: it is not known before END. */
   hasMore?(): boolean;
+  /** The filter wants nothing more. */
+  isFilterDone?(): boolean;
   /** A copy of the row that was begun last. */
   currentRow?(): Uint8Array;
   /** Rows read so far, and those of them that were dropped. */

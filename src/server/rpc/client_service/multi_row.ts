@@ -1,10 +1,9 @@
 /**
- * MultiRowMutationService.MutateRows: puts and deletes of several rows of one region, all or nothing.
+ * MultiRowMutationService.MutateRows: mutations of several rows of one region, all or nothing.
  *
  *     MutateRowsRequest   1 mutation_request · 2 nonce_group · 3 nonce · 4 region · 5 condition
  *     MutateRowsResponse  1 processed
  */
-import { MUTATE_PUT } from '../../../engine/index.ts';
 import type { ByteCondition, ByteMutation, ByteRows } from '../../../engine/index.ts';
 import { CellBlock, readCondition, readMutation } from '../../../wire/index.ts';
 import type { ProtoReader } from '../../../wire/index.ts';
@@ -28,13 +27,7 @@ export async function mutateRowsOf(
     } else if (reader.field === 5) conditions.push(readCondition(reader.message()));
     else reader.skip();
   }
-  for (const [index, { row, type }] of mutations.entries()) {
-    if (type < MUTATE_PUT) {
-      throw new RemoteException(
-        'DoNotRetryIOException',
-        'Only puts and deletes can be made in several rows at once',
-      );
-    }
+  for (const [index, { row }] of mutations.entries()) {
     if (index === 0) checkRowInRegion(row, found, 'mutateRows');
     else if (!found.region.contains(row)) {
       throw new RemoteException(

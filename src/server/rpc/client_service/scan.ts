@@ -17,6 +17,7 @@ import { ProtoReader } from '../../../wire/index.ts';
 import { RemoteException } from '../exceptions.ts';
 import type { RpcLimits } from '../limits.ts';
 import type { RowScanner, RpcAnswer, RpcCall, SystemRegion } from '../service.ts';
+import { isFamilyEssential } from './essential.ts';
 import { isServed, isStoreRegion, notServing } from './regions.ts';
 import type { FoundRegion, RegionFinder } from './regions.ts';
 import { readScanRequest, writeScanResponse } from './scan_message.ts';
@@ -100,6 +101,7 @@ export class Scans {
     if (isStoreRegion(found)) {
       const { reads } = this.#engine;
       for (const { family } of spec.families ?? []) found.table.familyIndex(family);
+      checkEssential(found, message);
       scanner = reads.openRegion(found.table, found.region, spec, moment) ?? NO_ROWS;
       hold = reads.hold(moment);
     } else scanner = found.open(spec, call.peer);
@@ -280,7 +282,9 @@ export class Scans {
     const { batch, scanner } = client;
     const { cellBlocks } = call.peer;
     const isLimited = request.limitOfRows > 0 && batch.rows >= request.limitOfRows;
-    const moreResults = fetched === EMPTY_FETCH || !isLimited;
+    // Old clients end a scan by it, and HBase's tests rely on that: a filter that was done before it let anything through.
+    const isFilteredOut = batch.size === 0 && fetched.isEnd && scanner.isFilterDone?.() === true;
+    const moreResults = fetched === EMPTY_FETCH || (!isLimited && !isFilteredOut);
     const moreResultsInRegion = !fetched.isEnd;
     const message = writeScanResponse(
       {
@@ -313,6 +317,20 @@ const NO_ROWS: RowScanner = {
   load: () => Promise.resolve(),
   close: () => undefined,
 };
+
+/** Refuses a reversed scan that HBase would read in two steps; it does so unless it is told not to. */
+function checkEssential({ table }: FoundRegion, message: ScanMessage): void {
+  const { filter, spec, loadFamiliesOnDemand } = message;
+  if (!spec.reversed || filter === null || loadFamiliesOnDemand === false) return;
+  const families =
+    spec.families?.map(({ family }) => family) ??
+    table.families.map(({ settings }) => settings.name);
+  if (families.every((family) => isFamilyEssential(filter, family))) return;
+  throw new RemoteException(
+    'DoNotRetryIOException',
+    'Reverse scan with loading CFs on demand is not supported',
+  );
+}
 
 /** What the scanner has done since the client was told last. */
 function figuresOf(client: ClientScanner): ScanFigures {
