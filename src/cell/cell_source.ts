@@ -31,6 +31,12 @@ export interface SeekKey {
   readonly type: number;
 }
 
+/** A timestamp in two unsigned halves. */
+export interface NewestTimestamp {
+  readonly high: number;
+  readonly low: number;
+}
+
 /**
  * The cell under the cursor, as offsets into `block`: valid after READY and until the next move. `block` belongs to
  * the source; whoever keeps bytes copies them. Implementations set every field in their constructor, always numbers.
@@ -78,6 +84,8 @@ export class CellFields implements CellView {
 export interface CellSource {
   /** The current cell; the same object for the life of the source, or of the current source of a merge: read it after each move. */
   readonly cell: CellView;
+  /** No cell of the source has a later timestamp; null or absent: nobody knows. Lets a merge put off a `reseek`. */
+  readonly newest?: NewestTimestamp | null;
   /** Moves to the first cell at or after `key`; may move backwards too. */
   seek(key: SeekKey): SourceState;
   /** Moves to the first cell of the store. */

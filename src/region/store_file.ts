@@ -3,7 +3,7 @@
  * data), ruled out without opening by key range, time range or Bloom filter, kept on the disk while a reader holds it.
  */
 import { CellFields, END, WAIT, compareRanges } from '../cell/index.ts';
-import type { CellSource, CellView, SeekKey, SourceState } from '../cell/index.ts';
+import type { CellSource, CellView, NewestTimestamp, SeekKey, SourceState } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import type { FileSystem } from '../io/index.ts';
 import { HFileReader, PROBE_ABSENT, PROBE_WAIT } from '../hfile/index.ts';
@@ -144,6 +144,7 @@ export class StoreFile {
 /** Opens its file when the first move needs it. */
 class LazySource implements CellSource {
   readonly file: StoreFile;
+  readonly newest: NewestTimestamp;
   readonly #options: CursorOptions;
   readonly #noCell: CellView = new CellFields();
   cursor: CellSource | null = null;
@@ -151,6 +152,7 @@ class LazySource implements CellSource {
 
   constructor(file: StoreFile, options: CursorOptions) {
     this.file = file;
+    this.newest = { high: file.info.maxTimestampHigh, low: file.info.maxTimestampLow };
     this.#options = options;
     this.attach();
   }

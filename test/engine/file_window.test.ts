@@ -101,6 +101,29 @@ describe('files that stay closed', () => {
   });
 });
 
+test('where a newer file has the columns asked for, blocks of older files are not read', async () => {
+  const columns = Array.from({ length: 3000 }, (_, i) => `f:q${String(i).padStart(5, '0')}`);
+  const { store, run } = await reopened(async (first) => {
+    await first.admin.createTable({ name: 't', families: [{ name: 'f', BLOCKSIZE: 8192 }] });
+    for (const ts of [1000, 2000, 3000]) {
+      const values = Object.fromEntries(columns.map((column) => [column, `${ts}`.padEnd(60)]));
+      await first.table('t').put('wide', values, { ts });
+      await first.admin.flush('t');
+    }
+  });
+  const misses = (): number => store.status().counters['block_cache_misses']!;
+  const wanted = [10, 700, 1400, 2100, 2900].map((i) => columns[i]!);
+  // The first read opens the files and reads the blocks at the row's start.
+  await run(store.table('t').get('wide', { columns: ['f:a'] }));
+  const before = misses();
+  const result = await run(store.table('t').get('wide', { columns: wanted }));
+  expect(wanted.map((column) => result!.text(column)!.trim())).toEqual(wanted.map(() => '3000'));
+  const read = misses() - before;
+  // Each column lies in a block of its own in each of three files; only the newest file's are read, with what leads there.
+  expect(read).toBeGreaterThanOrEqual(4);
+  expect(read).toBeLessThanOrEqual(2 * wanted.length);
+});
+
 test('the same answers as from memory, over random cells, markers, flushes and time ranges', async () => {
   for (let seed = 1; seed <= 3; seed++) {
     const random = seeded(seed);

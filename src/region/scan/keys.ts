@@ -134,8 +134,13 @@ export class SeekTarget implements SeekKey {
 
   /** The newest cell of a column of the row set before. */
   toColumn(qualifier: Uint8Array, length: number): void {
+    this.toColumnAt(qualifier, 0, length);
+  }
+
+  /** As `toColumn`, with the qualifier within other bytes. */
+  toColumnAt(qualifier: Uint8Array, at: number, length: number): void {
     this.qualifier = qualifier;
-    this.qualifierAt = 0;
+    this.qualifierAt = at;
     this.qualifierLength = length;
     this.#newest();
   }

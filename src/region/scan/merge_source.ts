@@ -5,11 +5,32 @@
  * A step that meets WAIT stops where it is: sources that have moved stay moved, the one that waits keeps its place, and
  * the same move made again goes on from there. Between the WAIT and that move `cell` means nothing (after `next` it is
  * unchanged).
+ *
+ * Lazy seeks (HBase: KeyValueHeap#requestSeek): a source that knows its newest timestamp is not moved to a column at once.
+ * It is taken to stand on a cell of that column with that timestamp, the first that it could have; only when this comes
+ * to the front is it really moved. Where a newer file has the column, older ones are never asked for it.
  */
-import { END, READY, WAIT, compareRanges } from '../../cell/index.ts';
-import type { CellSource, CellView, SeekKey, SourceState } from '../../cell/index.ts';
+import {
+  CellFields,
+  END,
+  LATEST_HIGH,
+  LATEST_LOW,
+  READY,
+  TYPE_MAXIMUM,
+  WAIT,
+  compareRanges,
+  putU32,
+} from '../../cell/index.ts';
+import type {
+  CellSource,
+  CellView,
+  NewestTimestamp,
+  SeekKey,
+  SourceState,
+} from '../../cell/index.ts';
 import { invariant } from '../../io/index.ts';
-import { KeptBytes, compareCellToKey, compareCells, sameRowAs } from './keys.ts';
+import { copyBytes } from './cell_batch.ts';
+import { KeptBytes, SeekTarget, compareCellToKey, compareCells, sameRowAs } from './keys.ts';
 
 /** What the merge keeps of one source. */
 class Slot {
@@ -18,6 +39,9 @@ class Slot {
   cell: CellView;
   /** Among equal keys and write numbers the smaller one, the newer source, comes first. */
   readonly age: number;
+  /** Where it stands until it is really moved, with `isLazy`: `cell` is this then. */
+  readonly bound: BoundCell | null;
+  isLazy = false;
   /** Reversed only: it has no row before the one asked for. */
   exhausted = false;
   /** Reversed only: it has no cell in the row being read, but stands on its greatest row before it (or is exhausted). */
@@ -26,6 +50,7 @@ class Slot {
     this.source = source;
     this.cell = source.cell;
     this.age = age;
+    this.bound = isKnown(source.newest) ? new BoundCell(source.newest) : null;
   }
 }
 
@@ -41,6 +66,8 @@ export class MergeSource implements CellSource {
   readonly #order: Slot[];
   #live = 0;
   readonly #reversed: boolean;
+  /** A move is done but for the front, which is lazy and met WAIT. */
+  #isAnswering = false;
   /** Progress of the step under way: slots below it are done. */
   #step = 0;
   #waiting: CellSource | null = null;
@@ -84,6 +111,7 @@ export class MergeSource implements CellSource {
   }
 
   next(): SourceState {
+    if (this.#isAnswering) return this.#answer();
     const front = this.#order[0]!;
     const state = front.source.next();
     if (state === READY) {
@@ -100,9 +128,18 @@ export class MergeSource implements CellSource {
   }
 
   reseek(key: SeekKey): SourceState {
+    const mayWait = !this.#reversed && isColumnStart(key);
     while (this.#live > 0) {
       const front = this.#order[0]!;
       if (compareCellToKey(front.cell, key) >= 0) break;
+      if (mayWait && front.bound !== null && this.#live > 1) {
+        front.bound.set(key);
+        front.cell = front.bound;
+        front.isLazy = true;
+        this.#settleFront(front);
+        continue;
+      }
+      front.isLazy = false;
       const state = front.source.reseek(key);
       if (state === WAIT) {
         this.#waiting = front.source;
@@ -157,10 +194,12 @@ export class MergeSource implements CellSource {
   /** Forgets a step that met WAIT and is not made again: another move may follow. */
   reset(): void {
     this.#step = 0;
+    this.#isAnswering = false;
     this.#inRow = false;
   }
 
   #begin(): void {
+    this.#isAnswering = false;
     this.#inRow = false;
     if (this.#step === 0) this.#live = 0;
   }
@@ -171,9 +210,27 @@ export class MergeSource implements CellSource {
   }
 
   #answer(): SourceState {
-    if (this.#live === 0) return END;
-    this.cell = this.#order[0]!.cell;
-    return READY;
+    this.#isAnswering = false;
+    while (this.#live > 0) {
+      const front = this.#order[0]!;
+      if (!front.isLazy) {
+        this.cell = front.cell;
+        return READY;
+      }
+      const state = front.source.reseek(front.bound!.key);
+      if (state === WAIT) {
+        this.#isAnswering = true;
+        this.#waiting = front.source;
+        return WAIT;
+      }
+      front.isLazy = false;
+      if (state === END) this.#dropFront();
+      else {
+        front.cell = front.source.cell;
+        if (this.#live > 1) this.#settleFront(front);
+      }
+    }
+    return END;
   }
 
   #answerInRow(): SourceState {
@@ -205,6 +262,7 @@ export class MergeSource implements CellSource {
   }
 
   #insert(slot: Slot): void {
+    slot.isLazy = false;
     slot.cell = slot.source.cell;
     const order = this.#order;
     let at = this.#live++;
@@ -241,6 +299,52 @@ export class MergeSource implements CellSource {
       if (!slot.parked) this.#insert(slot);
     }
     return this.#answer();
+  }
+}
+
+const isKnown = (newest: NewestTimestamp | null | undefined): newest is NewestTimestamp =>
+  newest !== null && newest !== undefined;
+
+/** The key is that of a column, before all of its versions. */
+const isColumnStart = (key: SeekKey): boolean =>
+  key.qualifier !== null && key.timestampHigh === LATEST_HIGH && key.timestampLow === LATEST_LOW;
+
+/** Bytes of a key beside row and qualifier: row length, family length, timestamp and type. */
+const BOUND_OVERHEAD = 2 + 1 + 9;
+
+/** The first cell that a source can have in a column, by its newest timestamp. */
+class BoundCell extends CellFields {
+  /** The same as a place to seek to. */
+  readonly key: SeekTarget = new SeekTarget();
+  readonly #newest: NewestTimestamp;
+
+  constructor(newest: NewestTimestamp) {
+    super();
+    this.#newest = newest;
+    this.block = new Uint8Array(64);
+    // It stands before every real cell of this timestamp.
+    this.writeHigh = 0xffffffff;
+    this.writeLow = 0xffffffff;
+  }
+
+  /** Copies the row and column of `column`. */
+  set(column: SeekKey): void {
+    const { row, rowAt, rowLength, qualifierAt, qualifierLength } = column;
+    const length = BOUND_OVERHEAD + rowLength + qualifierLength;
+    if (length > this.block.length) this.block = new Uint8Array(2 * length);
+    const { block, key } = this;
+    copyBytes(row, rowAt, block, 0, rowLength);
+    copyBytes(column.qualifier!, qualifierAt, block, rowLength, qualifierLength);
+    const at = rowLength + qualifierLength;
+    putU32(block, at, this.#newest.high);
+    putU32(block, at + 4, this.#newest.low);
+    block[at + 8] = TYPE_MAXIMUM;
+    this.rowLength = rowLength;
+    this.qualifierAt = rowLength;
+    this.qualifierLength = qualifierLength;
+    this.timestampAt = at;
+    key.toRow(block, 0, rowLength);
+    key.toColumnAt(block, rowLength, qualifierLength);
   }
 }
 

@@ -8,7 +8,7 @@ import {
   u32,
   writeKeyValue,
 } from '../../../src/cell/index.ts';
-import type { CellSource, SeekKey, SourceState } from '../../../src/cell/index.ts';
+import type { CellSource, NewestTimestamp, SeekKey, SourceState } from '../../../src/cell/index.ts';
 import type { CellFilter } from '../../../src/filter/index.ts';
 import { PACKED_CELL_HEADER, familySettings, parseFamily } from '../../../src/model/index.ts';
 import type { FamilySettings, FamilySpec, Result, ScanSpec } from '../../../src/model/index.ts';
@@ -95,6 +95,8 @@ function encode(cell: TestCell, family: string): Buffer {
  */
 export class ArraySource implements CellSource {
   readonly cell: PackedCell = new PackedCell();
+  /** Known by every other source, as files know it and memstores do not: moves of these are put off. */
+  readonly newest: NewestTimestamp | null;
   closed = false;
   moves = 0;
   readonly #cells: readonly TestCell[];
@@ -110,6 +112,9 @@ export class ArraySource implements CellSource {
     this.#encoded = this.#cells.map((cell) => encode(cell, family));
     this.#waits = waits;
     this.#chance = chance;
+    const newest = Math.max(0, ...cells.map(({ ts }) => ts));
+    const isKnown = cells.length % 2 === 0;
+    this.newest = isKnown ? { high: Math.floor(newest / 2 ** 32), low: newest % 2 ** 32 } : null;
   }
 
   /** Makes the next move answer WAIT, or forgets that a load is owed. */
