@@ -170,7 +170,9 @@ describe('tables', () => {
     expect(await failure(master.call('CreateTable', createRequest('no:t', ['f'])))).toBe(
       'NamespaceNotFoundException',
     );
-    expect(await call('EnableTable', 't1')).toBe('TableNotDisabledException');
+    const enabled = (await master.call('EnableTable', tableRequest('t1'))).int(1, 0);
+    const result = await master.call('getProcedureResult', message().int(1, enabled).finish());
+    expect(result.message(5)!.message(2)!.text(1)).toMatch(/TableNotDisabledException$/);
     expect(await call('DeleteTable', 't1')).toBe('TableNotDisabledException');
     expect(await call('truncateTable', 't1')).toBe('TableNotDisabledException');
     expect(await call('DisableTable', 'missing')).toBe('TableNotFoundException');

@@ -31,14 +31,19 @@ export function adminService(cluster: Cluster): RpcService {
 interface Asked {
   readonly info: RegionInfo;
   readonly place: { readonly table: TableState; readonly region: Region } | null;
+  /** It stands for the large values of this table. */
+  readonly mobTable?: TableState;
 }
 
-function askedRegion({ engine, system }: Cluster, request: Fields): Asked {
+function askedRegion(cluster: Cluster, request: Fields): Asked {
+  const { engine, system } = cluster;
   const name = Buffer.from(decodeRegionSpecifier(request.message(1))).toString('latin1');
   const own = system.regions.findIndex((region) =>
     [region.name, region.encodedName].includes(name),
   );
   if (own >= 0) return { info: system.regionInfos()[own]!, place: null };
+  const mob = mobTableOf(cluster, name);
+  if (mob !== null) return mob;
   const table = engine.splitter.tableOfRegion(name);
   if (table === null || !table.enabled) {
     throw new RemoteException('NotServingRegionException', `${name} is not online`);
@@ -48,15 +53,26 @@ function askedRegion({ engine, system }: Cluster, request: Fields): Asked {
   return { info, place: { table, region } };
 }
 
+/** HBase asks for the large values of a table by the name of a region that there is not: key `.mob`, id 0. */
+function mobTableOf({ engine }: Cluster, name: string): Asked | null {
+  const tableName = /^(.*?),\.mob,0\./.exec(name)?.[1];
+  const table = tableName === undefined ? undefined : engine.catalog.find(tableName);
+  if (table === undefined) return null;
+  const startKey = Buffer.from('.mob');
+  const info = { table: table.name, regionIdMs: 0, startKey, endKey: new Uint8Array(0) };
+  return { info, place: null, mobTable: table };
+}
+
 function regionHandlers(cluster: Cluster): Handlers {
   const { engine } = cluster;
   const states = new CompactionStates();
   return {
     GetRegionInfo: async (request) => {
-      const { info, place } = askedRegion(cluster, request);
+      const { info, place, mobTable } = askedRegion(cluster, request);
       const region = place?.region ?? null;
       const message = new MessageWriter().bytes(1, encodeRegionInfo(info));
-      if (request.bool(2, false)) message.int(2, region === null ? 0 : states.of(region));
+      const compacted = mobTable ?? region;
+      if (request.bool(2, false)) message.int(2, compacted === null ? 0 : states.of(compacted));
       message.bool(4, region !== null).bool(5, region !== null);
       if (request.bool(3, false) && region !== null) message.bytes(6, await middleRow(region));
       return message.finish();
@@ -76,14 +92,19 @@ function regionHandlers(cluster: Cluster): Handlers {
       return new MessageWriter().int(1, nowMs).bool(2, flushed).bool(3, false).finish();
     },
     CompactRegion: (request) => {
-      const { place } = askedRegion(cluster, request);
-      if (place === null) return EMPTY_MESSAGE;
-      const { table, region } = place;
+      const { place, mobTable } = askedRegion(cluster, request);
+      const table = mobTable ?? place?.table;
+      if (table === undefined) return EMPTY_MESSAGE;
       const family = Buffer.from(request.bytes(3) ?? '').toString('utf8');
       if (family !== '') table.familyIndex(family);
       const isMajor = request.bool(2, false);
-      const work = engine.track(() => engine.background.compactor.compact(table, region, isMajor));
-      states.begin(region, isMajor, work, (error) =>
+      const { background } = engine;
+      const work = engine.track(() =>
+        place === null
+          ? background.compactTable(table, isMajor)
+          : background.compactor.compact(table, place.region, isMajor),
+      );
+      states.begin(place?.region ?? table, isMajor, work, (error) =>
         engine.logger.warn({ err: error, table: table.name }, 'a compaction asked for failed'),
       );
       return EMPTY_MESSAGE;

@@ -4,6 +4,7 @@
  */
 import { DoNotRetryIOException } from '../../model/index.ts';
 import { EMPTY_MESSAGE, MessageWriter } from '../../wire/index.ts';
+import type { Fields } from '../../wire/index.ts';
 import { boolMessage, nothing } from '../meta/handlers.ts';
 import type { Handler, Handlers } from '../meta/handlers.ts';
 import { RemoteException } from '../rpc/exceptions.ts';
@@ -13,6 +14,8 @@ import type { Master } from './master.ts';
 const SIMPLE_AUTHENTICATION = 0;
 /** The procedure that flushed a table before FlushTable was there. */
 const FLUSH_PROCEDURE = 'flush-table-proc';
+/** The one behind a snapshot of an enabled table: the instance is its name, the table a setting. */
+const SNAPSHOT_PROCEDURE = 'online-snapshot';
 const EXPECTED_TIMEOUT_MS = 60_000;
 
 const refuse =
@@ -25,11 +28,16 @@ const noSecurity: Handler = refuse(
   'java.lang.UnsupportedOperationException: No AccessController coprocessor: security is off',
 );
 const noQuotas: Handler = refuse('java.lang.UnsupportedOperationException: quota support disabled');
-const noReplication: Handler = refuse(
-  'java.lang.UnsupportedOperationException: a single server has no replication',
-);
 
 export function featureHandlers(master: Master): Handlers {
+  const noReplication: Handler = () => {
+    if (!master.cluster.switches.isOn('replicationPeerModification')) {
+      throw new DoNotRetryIOException('Replication peer modification disabled');
+    }
+    throw new DoNotRetryIOException(
+      'java.lang.UnsupportedOperationException: a single server has no replication',
+    );
+  };
   return {
     IsMasterRunning: () => boolMessage(1, true),
     getSecurityCapabilities: () => new MessageWriter().int(1, SIMPLE_AUTHENTICATION).finish(),
@@ -68,26 +76,33 @@ function procedureHandlers(master: Master): Handlers {
     GetProcedures: () => new MessageWriter().allBytes(1, procedures.list()).finish(),
     GetLocks: () => EMPTY_MESSAGE,
     ExecProcedure: async (request) => {
-      const asked = request.message(1);
-      await execute(master, asked?.text(1) ?? '', asked?.text(2) ?? '');
+      await execute(master, request.message(1));
       return new MessageWriter().int(1, EXPECTED_TIMEOUT_MS).finish();
     },
     ExecProcedureWithRet: async (request) => {
-      const asked = request.message(1);
-      await execute(master, asked?.text(1) ?? '', asked?.text(2) ?? '');
+      await execute(master, request.message(1));
       return EMPTY_MESSAGE;
     },
     IsProcedureDone: (request) => {
       const signature = request.message(1)?.text(1) ?? '';
-      if (signature === FLUSH_PROCEDURE) return boolMessage(1, true);
+      if (signature === FLUSH_PROCEDURE || signature === SNAPSHOT_PROCEDURE) return boolMessage(1, true);
       throw unknownProcedure(signature);
     },
   };
 }
 
-async function execute({ engine }: Master, signature: string, instance: string): Promise<void> {
-  if (signature !== FLUSH_PROCEDURE) throw unknownProcedure(signature);
-  await engine.track(() => engine.background.flushTable(engine.catalog.enabled(instance)));
+/** Done when it returns. ProcedureDescription: 1 signature, 2 instance, 4 configuration { 1 name, 2 value }. */
+async function execute({ engine }: Master, asked: Fields | null): Promise<void> {
+  const signature = asked?.text(1) ?? '';
+  const instance = asked?.text(2) ?? '';
+  if (signature === FLUSH_PROCEDURE) {
+    await engine.track(() => engine.background.flushTable(engine.catalog.enabled(instance)));
+    return;
+  }
+  if (signature !== SNAPSHOT_PROCEDURE) throw unknownProcedure(signature);
+  const settings = asked?.messages(4) ?? [];
+  const table = settings.find((setting) => setting.text(1) === 'table')?.text(2) ?? '';
+  await engine.track(() => engine.snapshots.create(instance, table));
 }
 
 function unknownProcedure(signature: string): DoNotRetryIOException {

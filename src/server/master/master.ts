@@ -29,11 +29,11 @@ export class Master {
    * group; the nonce is in the next one.
    */
   async procedure(
-    { request, call, nonceAt, kind }: ProcedureCall,
+    { request, call, nonceAt, kind, failsLater = false }: ProcedureCall,
     work: () => Promise<void>,
   ): Promise<Uint8Array> {
     const owner = call.peer.user;
-    const asked = { kind, owner, nonce: nonceOf(request, nonceAt) };
+    const asked = { kind, owner, nonce: nonceOf(request, nonceAt), failsLater };
     const id = await this.procedures.run(asked, () => this.engine.track(work));
     return new MessageWriter().int(1, id).finish();
   }
@@ -44,13 +44,14 @@ export class Master {
     throw new NamespaceNotFoundException(name);
   }
 
-  /** When a region was last compacted as a whole, Unix milliseconds; 0: some of its files never were. */
+  /** When a region was last compacted as a whole, Unix milliseconds; 0: its files come from no such compaction. */
   majorCompactionMs(region: Region): number {
-    const files = region.stores.flatMap((store) => store.files);
-    const stamps = files.map(({ info }) => {
-      const record = this.engine.manifest.get('file', info.id);
-      return record?.flags.includes('major') === true ? Number(record.addedTso >> 18n) : 0;
-    });
+    const stamps = region.stores.flatMap(({ files }) =>
+      files.flatMap(({ info }) => {
+        const record = this.engine.manifest.get('file', info.id);
+        return record?.flags.includes('major') === true ? [Number(record.addedTso >> 18n)] : [];
+      }),
+    );
     return stamps.length === 0 ? 0 : Math.min(...stamps);
   }
 
@@ -67,6 +68,8 @@ export interface ProcedureCall {
   readonly call: RpcCall;
   readonly nonceAt: number;
   readonly kind: string;
+  /** As with HBase, a failure is told by the procedure's result only: default false. */
+  readonly failsLater?: boolean;
 }
 
 export const isSystemTable = (name: string): boolean =>

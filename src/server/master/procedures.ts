@@ -35,6 +35,8 @@ export interface ProcedureRequest {
   readonly owner: string;
   /** Of the request; null: it has none. */
   readonly nonce: string | null;
+  /** Its failure is told by its result only. */
+  readonly failsLater?: boolean;
 }
 
 export class Procedures {
@@ -54,7 +56,7 @@ export class Procedures {
     const procedure = known ?? this.#start(request, work);
     if (nonce !== null) this.#byNonce.set(nonce, procedure);
     await this.#firstAnswer(procedure);
-    if (procedure.isDone && procedure.error !== null) throw procedure.error;
+    if (procedure.error !== null && request.failsLater !== true) throw procedure.error;
     return procedure.id;
   }
 

@@ -19,6 +19,7 @@ import type { Fields, RegionInfo } from '../../wire/index.ts';
 import type { TableState } from '../../engine/index.ts';
 import type { Handler, Handlers } from '../meta/handlers.ts';
 import { META_ENCODED_NAME, META_REGION_NAME } from '../meta/index.ts';
+import { RemoteException } from '../rpc/exceptions.ts';
 import { isSystemTable } from './master.ts';
 import type { Master } from './master.ts';
 
@@ -50,11 +51,17 @@ export function regionHandlers(master: Master): Handlers {
       const kind = 'MergeTableRegionsProcedure';
       return master.procedure({ request, call, nonceAt: 4, kind }, () => merge(master, request));
     },
-    TruncateRegion: (request, call) =>
-      master.procedure({ request, call, nonceAt: 2, kind: 'TruncateRegionProcedure' }, async () => {
-        const { table, region } = regionNamed(master, decodeRegionInfo(request.message(1)));
+    TruncateRegion: (request, call) => {
+      const kind = 'TruncateRegionProcedure';
+      return master.procedure({ request, call, nonceAt: 2, kind, failsLater: true }, async () => {
+        const info = decodeRegionInfo(request.message(1));
+        if (isSystemTable(info.table)) {
+          throw new RemoteException('HBaseIOException', "Can't truncate region in catalog tables");
+        }
+        const { table, region } = regionNamed(master, info);
         await regionChanges.truncate(catalog.enabled(table.name), region);
-      }),
+      });
+    },
     MoveRegion: stay,
     AssignRegion: stay,
     UnassignRegion: stay,

@@ -90,12 +90,15 @@ function changers(master: Master): Handlers {
         checkDisabled(master, name);
         await schema.truncateTable(name, { preserveSplits: request.bool(2, false) });
       }),
-    EnableTable: (request, call) =>
-      master.procedure({ request, call, nonceAt: 2, kind: 'EnableTableProcedure' }, async () => {
-        const name = decodeTableName(request.message(1));
-        refuseSystemTable(name, 'enable');
-        await schema.setEnabled(master.table(name).name, true);
-      }),
+    EnableTable: (request, call) => {
+      const name = decodeTableName(request.message(1));
+      refuseSystemTable(name, 'enable');
+      const { name: known } = master.table(name);
+      const kind = 'EnableTableProcedure';
+      return master.procedure({ request, call, nonceAt: 2, kind, failsLater: true }, () =>
+        schema.setEnabled(known, true),
+      );
+    },
     DisableTable: (request, call) =>
       master.procedure({ request, call, nonceAt: 2, kind: 'DisableTableProcedure' }, async () => {
         const name = decodeTableName(request.message(1));

@@ -8,6 +8,8 @@
  *                            info:seqnumDuringOpen  int64
  *                            info:sn                host,port,startcode
  *                            info:state             OPEN, or CLOSED for a disabled table
+ * For the n-th replica of a region (REGION_REPLICATION) server, serverstartcode, seqnumDuringOpen, sn and state stand there
+ * once more, with `_` and n as four hexadecimal digits behind. All of them are this server.
  */
 import type { Manifest } from '../../manifest/index.ts';
 import { regionName } from '../../manifest/index.ts';
@@ -20,6 +22,10 @@ import {
   type RegionInfo,
   type ServerName,
 } from '../../wire/index.ts';
+
+/** Says nothing here; clients want one. */
+const OPEN_SEQUENCE_NUMBER = 2;
+const REPLICAS_MAX = 100;
 
 /** A row to put. */
 export interface MetaRow {
@@ -42,20 +48,32 @@ export function metaRowsOf(manifest: Manifest, table: TableState, server: Server
   const hostAndPort = Buffer.from(`${server.host}:${server.port}`, 'utf8');
   const serverText = Buffer.from(serverNameText(server), 'utf8');
   const state = Buffer.from(table.enabled ? 'OPEN' : 'CLOSED', 'latin1');
+  const place: Readonly<Record<string, Uint8Array>> = {
+    'info:server': hostAndPort,
+    'info:serverstartcode': int64(server.startCode),
+    'info:seqnumDuringOpen': int64(OPEN_SEQUENCE_NUMBER),
+    'info:sn': serverText,
+    'info:state': state,
+  };
+  const replicas = Array.from({ length: replicaCountOf(table) - 1 }, (_, i) =>
+    Object.entries(place).map(([column, value]) => [replicaColumn(column, i + 1), value] as const),
+  );
+  const places = { ...place, ...Object.fromEntries(replicas.flat()) };
   const regions = regionInfosOf(manifest, table).map((region): MetaRow => ({
     row: regionName(region),
-    values: {
-      'info:regioninfo': withMagic(encodeRegionInfo(region)),
-      'info:server': hostAndPort,
-      'info:serverstartcode': int64(server.startCode),
-      'info:seqnumDuringOpen': int64(2),
-      'info:sn': serverText,
-      'info:state': state,
-    },
+    values: { 'info:regioninfo': withMagic(encodeRegionInfo(region)), ...places },
   }));
   const own = { 'table:state': encodeTableState(table.enabled) };
   return [{ row: Buffer.from(table.name, 'utf8'), values: own }, ...regions];
 }
+
+function replicaCountOf({ schema }: TableState): number {
+  const count = Number(schema.attributes['REGION_REPLICATION'] ?? 1);
+  return Number.isSafeInteger(count) ? Math.min(Math.max(count, 1), REPLICAS_MAX) : 1;
+}
+
+const replicaColumn = (column: string, replica: number): string =>
+  `${column}_${replica.toString(16).toUpperCase().padStart(4, '0')}`;
 
 function int64(value: number): Uint8Array {
   const buf = Buffer.alloc(8);

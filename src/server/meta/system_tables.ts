@@ -61,6 +61,7 @@ interface KnownTable {
   readonly state: TableState;
   readonly regions: readonly Region[];
   readonly enabled: boolean;
+  readonly schema: TableSchema;
   readonly rows: readonly MetaRow[];
 }
 
@@ -201,15 +202,16 @@ export class SystemTables {
       if (
         known?.state === table &&
         known.regions === table.regions &&
-        known.enabled === table.enabled
+        known.enabled === table.enabled &&
+        known.schema === table.schema
       ) {
         continue;
       }
       const { manifest } = this.#ownerOf(table);
       const rows = metaRowsOf(manifest, table, view.server);
       operations.push(...changesOf(known?.rows ?? [], rows));
-      const { regions, enabled } = table;
-      view.known.set(table.name, { state: table, regions, enabled, rows });
+      const { regions, enabled, schema } = table;
+      view.known.set(table.name, { state: table, regions, enabled, schema, rows });
     }
     for (const [name, { rows }] of view.known) {
       if (this.#served.catalog.find(name) !== undefined || name === NAMESPACE_TABLE) continue;
@@ -276,9 +278,10 @@ function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[]): Operation
   for (const row of rows) {
     const before = gone.get(keyOf(row));
     gone.delete(keyOf(row));
-    if (before === undefined || !hasSameValues(before, row)) {
-      operations.push({ put: row.row, values: row.values });
-    }
+    if (before !== undefined && hasSameValues(before, row)) continue;
+    const columns = Object.keys(before?.values ?? {}).filter((column) => !(column in row.values));
+    if (columns.length > 0) operations.push({ delete: row.row, spec: { columns } });
+    operations.push({ put: row.row, values: row.values });
   }
   return [...operations, ...[...gone.values()].map(({ row }) => ({ delete: row }))];
 }
@@ -286,6 +289,7 @@ function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[]): Operation
 const keyOf = ({ row }: MetaRow): string => Buffer.from(row).toString('latin1');
 
 function hasSameValues(a: MetaRow, b: MetaRow): boolean {
+  if (Object.keys(a.values).length !== Object.keys(b.values).length) return false;
   return Object.entries(a.values).every(
     ([column, value]) => Buffer.compare(value, b.values[column] ?? new Uint8Array(0)) === 0,
   );
