@@ -1,6 +1,7 @@
 /** The command line as a function of its arguments and its world: parses, runs one command, answers the exit status. */
 import { Command, CommanderError } from 'commander';
 import { IllegalArgumentException } from '../model/index.ts';
+import { addBackupCommands } from './backup_command.ts';
 import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
 import { addDataCommands } from './data_commands.ts';
 import { addExportCommands } from './export_command.ts';
@@ -97,6 +98,7 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addLoadCommand(program, context);
   addExportCommands(program, context);
   addVerifyCommand(program, context);
+  addBackupCommands(program, context);
   addFilesCommands(program, context);
   addRegionCommands(program, context);
   addSnapshotCommands(program, context);

@@ -1,6 +1,6 @@
-/** `cellar verify`: checks an export. */
+/** `cellar verify`: checks an export, or a folder of backups. */
 import type { Command } from 'commander';
-import { verifyExport } from '../backup/index.ts';
+import { holdsBackups, verifyBackups, verifyExport } from '../backup/index.ts';
 import type { VerifyReport } from '../backup/index.ts';
 import { EXIT_FAILED } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
@@ -16,14 +16,16 @@ interface VerifyFlags extends GlobalOptions {
 export function addVerifyCommand(program: Command, context: CliContext): void {
   program
     .command('verify <DIR>')
-    .description('check the files of an export against its counts and checksums')
+    .description('check the files of an export, or of a folder of backups, against counts and checksums')
     .option('--quick', 'lengths and checksums only, cells are not read')
     .action(async (dir: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<VerifyFlags>();
       const progress = workProgress(context, 'verifying');
       const options = { quick: flags.quick === true, ...progress.options };
-      const report = await guarded(context, progress, () =>
-        verifyExport(context.io.env, dir, options),
+      const { env } = context.io;
+      const isBackups = await holdsBackups(env, dir);
+      const report = await guarded<VerifyReport>(context, progress, () =>
+        isBackups ? verifyBackups(env, dir, null, options) : verifyExport(env, dir, options),
       );
       if (report === null) return;
       const printer = context.printer(flags);
