@@ -311,3 +311,58 @@ export class TransactionException extends StoreException {
     this.facts = facts;
   }
 }
+
+/** A global transaction's name in XA's terms. */
+export interface Xid {
+  readonly format: number;
+  /** At most 64 bytes each, as hex digits. */
+  readonly gtrid: string;
+  readonly bqual: string;
+}
+
+export type XaCode =
+  | 'XAER_DUPID'
+  | 'XAER_INVAL'
+  | 'XAER_NOTA'
+  | 'XAER_PROTO'
+  | 'XAER_RMERR'
+  | 'XAER_RMFAIL'
+  | 'XA_RBROLLBACK'
+  | 'XA_RBTIMEOUT';
+
+/** An XA verb was refused. XAER_RMFAIL: the same verb may be repeated. */
+export class XaException extends StoreException {
+  readonly code: XaCode;
+  readonly retryable: boolean;
+
+  constructor(code: XaCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.retryable = code === 'XAER_RMFAIL';
+  }
+}
+
+/** The verbs of XA's resource manager. All throw XaException. */
+export interface XaResource {
+  start(xid: Xid, options?: Omit<TransactionOptions, 'label'>): Promise<TransactionAnswer>;
+  /** No more loads; `resume` goes back. */
+  end(xid: Xid, options?: { readonly resume?: boolean }): Promise<void>;
+  load(
+    xid: Xid,
+    seq: number,
+    operations: readonly LoadOperation[],
+    options?: LoadOptions,
+  ): Promise<LoadResult>;
+  /** XA_RDONLY: it held nothing, and is over. */
+  prepare(xid: Xid): Promise<'XA_OK' | 'XA_RDONLY'>;
+  commit(xid: Xid, options?: { readonly onePhase?: boolean }): Promise<TransactionAnswer>;
+  rollback(xid: Xid): Promise<void>;
+  /** Drops a terminal record. */
+  forget(xid: Xid): Promise<void>;
+  /** All that is prepared, by a prefix of the gtrid. */
+  recover(options?: {
+    readonly prefix?: string;
+    readonly limit?: number;
+    readonly after?: bigint;
+  }): Promise<readonly { readonly xid: Xid; readonly txnId: bigint }[]>;
+}

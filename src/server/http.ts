@@ -6,6 +6,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { LogController, fastify } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
+import { StoreConnection } from '../embedded/index.ts';
 import { StoreException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import type { Connection } from '../model/index.ts';
@@ -13,6 +14,8 @@ import { addAdvertiseRoutes } from './advertise.ts';
 import type { Advertiser } from './advertise.ts';
 import type { Door } from './door.ts';
 import { bindException } from './errors.ts';
+import { addApi } from './http_api/index.ts';
+import type { ApiOptions } from './http_api/index.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
 import { ProcessWatch } from './process_figures.ts';
 
@@ -53,6 +56,8 @@ export interface HttpServerOptions {
   /** 0: any free port; null: it does not listen, connections are handed to it. */
   readonly port: number | null;
   readonly limits: HttpLimits;
+  /** Of /api/…: who may call it, and what it answers. */
+  readonly api?: ApiOptions;
   /** What clients are told can be changed here. Absent: it cannot. */
   readonly advertiser?: Advertiser;
   /** Absent: nothing is logged. */
@@ -82,6 +87,8 @@ export class HttpServer implements Door {
     const app = makeApp(options);
     const sockets = new Sockets(app.server);
     addRoutes(app, options.connection, watch);
+    const { connection } = options;
+    if (connection instanceof StoreConnection) addApi(app, connection, options.env, options.api ?? {});
     if (options.advertiser !== undefined) addAdvertiseRoutes(app, options.advertiser);
     try {
       if (options.port === null) await app.ready();

@@ -11,6 +11,7 @@ import type { Connection } from '../model/index.ts';
 import type { Door } from './door.ts';
 import { HTTP_HOST, HTTP_LIMITS, HTTP_PORT, HttpServer } from './http.ts';
 import type { HttpLimits } from './http.ts';
+import type { ApiOptions } from './http_api/index.ts';
 import { Listener, PortSharing } from './listener.ts';
 import { ServerPlace, uuidOf } from './place.ts';
 import type { HostPort } from './place.ts';
@@ -44,7 +45,11 @@ export interface ServerOptions {
   readonly port?: number;
   readonly rpc?: DoorOptions & { readonly limits?: Partial<RpcLimits> };
   readonly zookeeper?: DoorOptions;
-  readonly http?: DoorOptions & { readonly limits?: Partial<HttpLimits> };
+  readonly http?: DoorOptions & {
+    readonly limits?: Partial<HttpLimits>;
+    /** Of /api/…: who may call it, and what it answers. */
+    readonly api?: ApiOptions;
+  };
   /** Told to clients as the server's address, e.g. behind a port mapping. Default: where each client has arrived. */
   readonly advertise?: HostPort;
   /** pino or alike. Absent: nothing is logged. */
@@ -227,6 +232,7 @@ class Server implements RunningServer {
       host,
       port,
       limits: { ...HTTP_LIMITS, ...http?.limits },
+      ...(http?.api === undefined ? {} : { api: http.api }),
       advertiser: this.#place,
       ...(logger === undefined ? {} : { logger }),
     });

@@ -131,7 +131,7 @@ export class Expiry {
 
   /** Forgets terminal records that are too old, or too many; the oldest first. */
   async sweep(): Promise<void> {
-    const { server, ledger, metrics, knobs } = this.#parts;
+    const { server, ledger, registry, metrics, knobs } = this.#parts;
     const { label_keep_max_second: keep, label_num_threshold: most } = knobs();
     const before = clockMs(server) - keep * 1000;
     let surplus = this.#kept === null ? 0 : this.#kept - most;
@@ -149,6 +149,7 @@ export class Expiry {
     }
     this.#kept ??= seen;
     await ledger.forget(due);
+    if (due.length > 0) registry.forgottenTo = await ledger.forgottenTo();
     this.#kept -= due.length;
     metrics.labelsForgotten += due.length;
   }

@@ -178,7 +178,8 @@ export class Ledger {
       }
       if (BigInt(id) > last) last = BigInt(id);
     }
-    if (last > 0n) await this.#table.put(STATE_ROW, { 'r:f': last });
+    const before = await this.forgottenTo();
+    if (last > before) await this.#table.put(STATE_ROW, { 'r:f': last });
   }
 
   /** Records by id, ascending, above `after`, in steps. */

@@ -231,7 +231,7 @@ export class TransactionManager implements Transactions {
       checkSeq(seq);
       const txn = await this.#find(name);
       if (!(txn instanceof Txn)) throw this.#decided(txn);
-      if (txn.state !== 'OPEN') throw this.#sealed(txn);
+      if (txn.state !== 'OPEN' || txn.isEnded) throw this.#sealed(txn);
       await this.#fences.check(txn.facts.producer, options.epoch ?? txn.facts.epoch);
       try {
         return await this.#append(txn, seq, encode);
@@ -305,7 +305,7 @@ export class TransactionManager implements Transactions {
 
   #sealed(txn: Txn): TransactionException {
     const { label } = txn.facts;
-    return new TransactionException('TXN_SEALED', `transaction ${label} is already PREPARED`, {
+    return new TransactionException('TXN_SEALED', `transaction ${label} is already ${txn.isEnded ? 'ended' : 'PREPARED'}`, {
       status: txn.status(),
     });
   }
@@ -435,6 +435,39 @@ export class TransactionManager implements Transactions {
     this.registry.add(txn);
     await this.decider.abort(txn, 'TOMBSTONE');
     return txn.status();
+  }
+
+  /** No more loads, or again. Throws TXN_SEALED for one that is not OPEN, or already so. */
+  async end(name: TransactionName, isEnded: boolean): Promise<void> {
+    await this.#named(name, async () => {
+      const txn = await this.#find(name);
+      if (!(txn instanceof Txn)) throw this.#decided(txn);
+      if (txn.state !== 'OPEN' || txn.isEnded === isEnded) throw this.#sealed(txn);
+      txn.isEnded = isEnded;
+    });
+  }
+
+  /** It is OPEN and takes loads. */
+  isActive({ label, namespace }: TransactionName): boolean {
+    const txn = this.registry.active(namespace ?? 'default', label ?? '');
+    return txn !== undefined && txn.state === 'OPEN' && !txn.isEnded;
+  }
+
+  /** Drops the record of a decided transaction. Throws NOT_PREPARED for one that is not decided. */
+  async forget(name: TransactionName): Promise<void> {
+    await this.#named(name, async () => {
+      const txn = await this.#find(name);
+      if (txn instanceof Txn) {
+        throw new TransactionException(
+          'NOT_PREPARED',
+          `transaction ${txn.facts.label} is ${txn.state}: decide it before it is forgotten`,
+          { status: txn.status() },
+        );
+      }
+      const record = await this.ledger.byId(txn.txnId);
+      if (record !== null) await this.ledger.forget([record]);
+      this.registry.forgottenTo = await this.ledger.forgottenTo();
+    });
   }
 
   // ---- questions ----------------------------------------------------------------------------------------------------

@@ -50,6 +50,8 @@ export class Txn {
   expiresMs: number;
   lastLoadMs: number;
   warnedAtHalf = false;
+  /** OPEN, and takes no more loads (XA: IDLE). */
+  isEnded = false;
   /** OPEN: what was loaded and not spilled. */
   batches: LoadBatch[] = [];
   batchBytes = 0;

@@ -42,6 +42,11 @@ export class FeedFormatter {
     this.#options = options;
   }
 
+  /** Lines that are no changes, such as watermarks, may stand among them. */
+  get tellsProgress(): boolean {
+    return this.#options.format === 'cell' || this.#options.heartbeats;
+  }
+
   lines(change: Change): string[] {
     const { format, heartbeats, mode } = this.#options;
     switch (change.kind) {

@@ -37,7 +37,7 @@ function parseLine(text: string, line: number, encoding: LineEncoding): LoadOper
     value = JSON.parse(text);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return bad(message, columnOf(message, text));
+    return bad(message, columnOf(text));
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return bad('a line is a JSON object');
@@ -107,10 +107,25 @@ function deleteSpecOf(
   return { ...at, families, columns };
 }
 
-/** Where JSON.parse stumbled. */
-function columnOf(message: string, text: string): number {
-  const match = /position (\d+)/.exec(message);
-  return match === null ? text.length + 1 : Number(match[1]) + 1;
+/** Where the text stops to be the start of some JSON, from 1: the parser's message does not always say. */
+function columnOf(text: string): number {
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (mayGoOn(text.slice(0, middle + 1))) low = middle + 1;
+    else high = middle;
+  }
+  return low + 1;
+}
+
+function mayGoOn(start: string): boolean {
+  try {
+    JSON.parse(start);
+    return true;
+  } catch (error) {
+    return error instanceof Error && /end of JSON|Unterminated/.test(error.message);
+  }
 }
 
 function placeOf(text: string, given: unknown): number {
