@@ -1,6 +1,7 @@
 /** The table of an embedded store: checks arguments, runs operations, answers when they may be seen. */
 import {
   IllegalArgumentException,
+  READ_DEFAULT,
   WrongRegionException,
   requireArray,
   toRow,
@@ -453,11 +454,19 @@ export class EmbeddedTable implements Table {
     return this.#modify(row, [operation], operation.options, batchMs);
   }
 
-  async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
-    this.#server.checkOpen();
-    // With options the read may have to wait before it looks at the row.
-    const bytes = options === undefined ? this.#rows.of(row) : toRow(row);
-    return this.#server.reads.get(this.name, bytes, options);
+  get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
+    try {
+      this.#server.checkOpen();
+      const { reads } = this.#server;
+      // With options the read may have to wait before it looks at the row.
+      if (options !== undefined) return reads.get(this.name, toRow(row), options);
+      const bytes = this.#rows.of(row);
+      const table = reads.table(this.name, READ_DEFAULT);
+      const answer = reads.getIn(table, table.regionOf(bytes), bytes, READ_DEFAULT);
+      return answer instanceof Promise ? answer : Promise.resolve(answer);
+    } catch (error) {
+      return rejected(error);
+    }
   }
 
   getSync(row: Bytes, options?: ReadOptions): Result | null {
