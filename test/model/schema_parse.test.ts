@@ -310,12 +310,15 @@ test('settings fill in the defaults', () => {
     inMemory: false,
     blockCache: true,
     durability: 'USE_DEFAULT',
+    storeFileSync: null,
   });
   expect(tableSettings(parseTable({ name: 't', families: ['f'] }))).toEqual({
     name: 't',
     durability: 'USE_DEFAULT',
+    storeFileSync: true,
     readOnly: false,
     maxFileSizeBytes: 10737418240,
+    maxCellSizeBytes: 10485760,
     memstoreFlushSizeBytes: 134217728,
   });
 });
