@@ -20,7 +20,7 @@ import type { RowScanner, RpcAnswer, RpcCall, SystemRegion } from '../service.ts
 import { isFamilyEssential } from './essential.ts';
 import { isServed, isStoreRegion, notServing } from './regions.ts';
 import type { FoundRegion, RegionFinder } from './regions.ts';
-import { readScanRequest, writeScanResponse } from './scan_message.ts';
+import { readScanRequest, writeScanResponse, writeScannerId } from './scan_message.ts';
 import type { ScanFigures, ScanRequest } from './scan_message.ts';
 import type { ClientScanner, Scanners } from './scanners.ts';
 
@@ -145,8 +145,8 @@ export class Scans {
   }
 
   #next(call: RpcCall, request: ScanRequest, id: number): RpcAnswer | Promise<RpcAnswer> {
-    if (request.closeScanner && this.#scanners.wasClosed(id)) {
-      return { message: closedResponse(id) };
+    if (this.#scanners.wasClosed(id, request.nextCallSeq)) {
+      return { message: writeScannerId(id) };
     }
     const client = this.#scanners.get(id);
     if (request.nextCallSeq !== null) {
@@ -171,7 +171,7 @@ export class Scans {
     const rows = request.numberOfRows ?? (request.closeScanner ? 0 : 1);
     if (request.closeScanner && rows === 0) {
       this.#scanners.close(client);
-      return { message: closedResponse(id) };
+      return { message: writeScannerId(id) };
     }
     return this.#fetch(call, request, client, rows, null);
   }
@@ -342,21 +342,4 @@ function figuresOf(client: ClientScanner): ScanFigures {
   client.rowsScannedTold = rowsScanned;
   client.rowsFilteredTold = rowsFiltered;
   return figures;
-}
-
-function closedResponse(scannerId: number): Uint8Array {
-  return writeScanResponse(
-    {
-      scannerId,
-      moreResults: true,
-      moreResultsInRegion: true,
-      ttlMs: null,
-      isHeartbeat: false,
-      figures: null,
-      readPoint: null,
-      cursor: null,
-    },
-    null,
-    true,
-  );
 }

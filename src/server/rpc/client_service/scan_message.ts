@@ -131,6 +131,13 @@ export function writeScanResponse(
   return writer.take();
 }
 
+/** The answer to a call on a scanner that is closed. */
+export function writeScannerId(scannerId: number): Uint8Array {
+  const writer = new ProtoWriter(16);
+  writer.count(2, scannerId);
+  return writer.take();
+}
+
 function writeResults(writer: ProtoWriter, batch: CellBatch): void {
   for (let i = 0; i < batch.size; i++) {
     const { packed, partial } = batch.result(i);

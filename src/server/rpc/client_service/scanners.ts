@@ -37,7 +37,8 @@ export class Scanners {
   readonly #env: Pick<Env, 'clock' | 'timers' | 'random'>;
   readonly #limits: RpcLimits;
   readonly #open = new Map<number, ClientScanner>();
-  readonly #closed = new Set<number>();
+  /** Closed of late, and the `next_call_seq` that would have been next. */
+  readonly #closed = new Map<number, number>();
   #nextId: number;
   #sweep: Timer | null = null;
 
@@ -90,17 +91,23 @@ export class Scanners {
     );
   }
 
-  wasClosed(id: number): boolean {
-    return this.#closed.has(id);
+  /**
+   * Whether the scanner was closed of late, and the call is one that its client may still make: a close, or one more next of
+   * a client that does not know how a region's end is told. It gets no rows.
+   */
+  wasClosed(id: number, nextCallSeq: number | null): boolean {
+    const expected = this.#closed.get(id);
+    if (expected === undefined) return false;
+    return nextCallSeq === null || nextCallSeq === expected;
   }
 
   close(scanner: ClientScanner): void {
     scanner.scanner.close();
     scanner.hold?.release();
     if (!this.#open.delete(scanner.id)) return;
-    this.#closed.add(scanner.id);
+    this.#closed.set(scanner.id, scanner.nextCallSeq);
     if (this.#closed.size <= CLOSED_KEPT) return;
-    for (const oldest of this.#closed) {
+    for (const oldest of this.#closed.keys()) {
       this.#closed.delete(oldest);
       break;
     }
