@@ -343,8 +343,11 @@ export class RpcConnection {
     const reader = this.#params;
     reader.begin(frame, paramAt, frame.length);
     const length = reader.uint32Bare();
-    const end = reader.at + length;
     const { cellBlockLength } = header;
+    // As HBase does: a message without cells ends with its frame, whatever length it claims (a Python client misspells those
+    // above 127).
+    const end =
+      cellBlockLength === 0 ? Math.min(reader.at + length, frame.length) : reader.at + length;
     if (end + cellBlockLength > frame.length) {
       throw new RemoteException('DoNotRetryIOException', 'a request is longer than its frame');
     }
@@ -362,7 +365,10 @@ export class RpcConnection {
     const block = frame.subarray(at, at + length);
     const codec = this.#codec;
     if (codec === null) {
-      throw new RemoteException('DoNotRetryIOException', 'a cell block on a connection without codec');
+      throw new RemoteException(
+        'DoNotRetryIOException',
+        'a cell block on a connection without codec',
+      );
     }
     const { cellBlockBytesMax } = this.#context.limits;
     const plain =
