@@ -101,7 +101,7 @@ def table_steps(table):
 
 def snapshot_steps(admin):
     def snapshot():
-        admin.create_snapshot("driver_snapshot", NAME)
+        admin.create_snapshot(NAME, "driver_snapshot")
         same(True, admin.snapshot_exists("driver_snapshot"))
         admin.delete_snapshot("driver_snapshot")
 
