@@ -1,7 +1,8 @@
 /** Faults of a simulated machine: which operations of the file system fail, when, and how often. */
 import type { FsFault, FsOp, FsOpKind, SeededRandom, SimEnv } from '../../src/io/index.ts';
 
-export type FaultKind = 'diskFull' | 'logSync' | 'logWrite' | 'metadata' | 'manifest' | 'read';
+export type FaultKind =
+  'diskFull' | 'logSync' | 'logWrite' | 'metadata' | 'manifest' | 'data' | 'read' | 'dataRead';
 
 interface FaultPlan {
   readonly kind: FaultKind;
@@ -31,6 +32,10 @@ function meets(kind: FaultKind, op: FsOp): boolean {
       return op.kind === 'write' && isLog;
     case 'manifest':
       return (op.kind === 'write' || op.kind === 'sync') && op.path.includes('/manifest');
+    case 'data':
+      return (op.kind === 'write' || op.kind === 'sync') && op.path.includes('/data/');
+    case 'dataRead':
+      return op.kind === 'read' && op.path.includes('/data/');
     case 'metadata':
       return METADATA.has(op.kind);
     case 'read':
@@ -46,7 +51,9 @@ export class Faults {
     logWrite: 0,
     metadata: 0,
     manifest: 0,
+    data: 0,
     read: 0,
+    dataRead: 0,
   };
   readonly #random: SeededRandom;
 

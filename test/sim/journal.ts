@@ -14,6 +14,13 @@ export class Journal {
     this.#print = print;
   }
 
+  /** What was done, by kind. */
+  readonly counts = new Map<string, number>();
+
+  count(kind: string, by: number = 1): void {
+    this.counts.set(kind, (this.counts.get(kind) ?? 0) + by);
+  }
+
   nextStep(): void {
     this.step++;
   }

@@ -32,6 +32,8 @@ export interface LedgerFile {
 interface Held {
   readonly live: ReadonlySet<ModelCell>;
   readonly history: ReadonlyMap<ModelCell, bigint>;
+  /** Those of the history that lie in merged files. */
+  readonly merged: ReadonlySet<ModelCell>;
 }
 
 export class Ledger {
@@ -39,7 +41,7 @@ export class Ledger {
   readonly files = new Map<number, LedgerFile>();
   readonly regions = new Map<number, RegionRecord>();
   readonly snapshots = new Map<string, SnapshotContent>();
-  /** Contents by path, as long as a record names it. */
+  /** Contents of every file there ever was, by path: a snapshot may name one that a compaction has just let go of. */
   readonly #contents = new Map<string, readonly FileCell[]>();
   readonly #floors = new Map<number | null, bigint>();
   /** Changes played, by kind. */
@@ -78,7 +80,6 @@ export class Ledger {
     for (const facts of event.rewrites) this.#checkRewrite(facts);
     this.#checkFlushed(event);
     this.#playSnapshots(event);
-    this.#forgetContents(removed);
   }
 
   /** Everything of the table up to the claim's TSO is in files, or was there. */
@@ -227,6 +228,7 @@ export class Ledger {
   #heldOf(key: string): Held {
     const live = new Set<ModelCell>();
     const history = new Map<ModelCell, bigint>();
+    const merged = new Set<ModelCell>();
     for (const { record, cells, drops } of this.files.values()) {
       if (`${record.tableId}/${record.familyId}` !== key) continue;
       for (const [i, cell] of cells.entries()) {
@@ -235,9 +237,10 @@ export class Ledger {
         }
         if (drops === null) live.add(cell);
         else history.set(cell, drops[i]!);
+        if (record.flags.includes('merged')) merged.add(cell);
       }
     }
-    return { live, history };
+    return { live, history, merged };
   }
 
   #playGroup(key: string, before: Held, turn: number): void {
@@ -256,7 +259,10 @@ export class Ledger {
       if (known !== undefined && known !== drop) {
         this.fail(`${cellText(cell)} was dropped at ${known}, the history says ${drop}`);
       }
-      if (before.history.has(cell)) continue;
+      if (before.history.has(cell)) {
+        if (before.merged.has(cell) !== after.merged.has(cell)) this.counts.merged++;
+        continue;
+      }
       // A clone takes no history with it, and a cell that goes from memory to the history was never in a file.
       cell.isInFile = true;
       cell.dropTso = drop;
@@ -364,10 +370,6 @@ export class Ledger {
     }
   }
 
-  #forgetContents(removed: readonly LedgerFile[]): void {
-    const named = new Set([...this.files.values()].map(({ record }) => record.path));
-    for (const { record } of removed) if (!named.has(record.path)) this.#contents.delete(record.path);
-  }
 }
 
 /** Snapshots of tables that the edits make. */

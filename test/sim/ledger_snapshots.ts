@@ -9,7 +9,10 @@ export interface SnapshotContent {
   readonly tables: readonly ReadonlyMap<string, readonly ModelCell[]>[];
 }
 
-/** The cells a snapshot names: exactly those of its tables at its TSO that no switch up to now has dropped. */
+/**
+ * The cells a snapshot names: those of its tables at its TSO. What a switch has dropped between that moment and its record
+ * may be among them, for it may name the files that a compaction has just replaced.
+ */
 export function checkSnapshot(ledger: Ledger, record: SnapshotRecord): SnapshotContent {
   const named = record.tables.map(({ id, familyIds }, i) => {
     const source = ledger.model.tables.get(record.tableIds[i]!);
@@ -41,9 +44,11 @@ function compare(
   const found = new Set(cells);
   if (found.size !== cells.length) ledger.fail(`snapshot ${name} names a cell twice`);
   for (const cell of source.allOf(familyId)) {
-    const isIn = cell.tso <= tso && cell.dropTso === undefined;
-    if (found.delete(cell) === isIn) continue;
-    ledger.fail(`snapshot ${name} at ${tso} ${isIn ? 'lacks' : 'names'} ${cellText(cell)}`);
+    const isIn = cell.tso <= tso && (cell.dropTso === undefined || cell.dropTso > tso);
+    const mustBeIn = isIn && cell.dropTso === undefined;
+    const isNamed = found.delete(cell);
+    if (isNamed ? isIn : !mustBeIn) continue;
+    ledger.fail(`snapshot ${name} at ${tso} ${isNamed ? 'names' : 'lacks'} ${cellText(cell)}`);
   }
 }
 

@@ -13,6 +13,8 @@ import { ShelvingLife } from './life_shelf.ts';
 import { appliedTso } from './observe.ts';
 import { nonceOf, type Change, type Write } from './operations.ts';
 import { applyOutcome, outcomeOf, type TableFacts } from './schema.ts';
+/** The table that is made by clones, mostly. */
+const CLONE = 'k';
 /** Errors after which nobody knows whether the commit exists. */
 const REFUSALS: ReadonlySet<string> = new Set([
   'TableNotFoundException',
@@ -304,9 +306,10 @@ export class Life extends ShelvingLife {
         const table = model.find(name);
         const shelved = this.parts.shelf.all().filter(({ tables: { length } }) => length === 1);
         const ofName = shelved.filter(({ tables: [one] }) => one!.name === name);
-        if (table !== null && random.chance(changes)) await this.shelve(table);
-        if (this.pendingChange !== null || !this.isLive) return;
-        if (shelved.length > 0 && table === null && random.chance(0.7)) {
+        if (table !== null && random.chance(0.05 + changes)) await this.shelve(table);
+        if (!this.isLive) return;
+        if (table === null && name === CLONE && shelved.length === 0) continue;
+        if (shelved.length > 0 && table === null && random.chance(0.8)) {
           journal.nextStep();
           await this.change(name, { kind: 'clone', snapshot: workload.pick(shelved).name });
         } else if (ofName.length > 0 && random.chance(table?.isEnabled === true ? 0.01 : 0.3)) {
@@ -318,7 +321,12 @@ export class Life extends ShelvingLife {
         } else if (!table.isEnabled || random.chance(changes)) {
           journal.nextStep();
           const families = table.current.families.map(({ rules }) => rules.name);
-          await this.change(name, workload.change(families, table.isEnabled));
+          const isToGo = name === CLONE && random.chance(0.5);
+          const change = workload.change(families, table.isEnabled);
+          await this.change(
+            name,
+            isToGo ? { kind: table.isEnabled ? 'disable' : 'drop' } : change,
+          );
         }
         if (this.pendingChange !== null) return;
       }
@@ -346,6 +354,7 @@ export class Life extends ShelvingLife {
       if (control === undefined) throw new SimFailure(step, `${change.kind} took no TSO`);
       const wrong = applyOutcome(model, name, expected, control.tso, factsOf(this.server, name));
       if (wrong !== null) throw new SimFailure(step, `${change.kind}: ${wrong}`);
+      journal.count(`change ${change.kind}`);
       journal.answer(() => `${step} = changed at ${control.tso}`);
     } catch (error) {
       if (this.isOver) return;

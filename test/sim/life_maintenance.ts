@@ -42,7 +42,9 @@ export class MaintainedLife extends ReadingLife {
     journal.note(() => `${step} ${table} ${show(work)}`);
     try {
       await this.#perform(step, table, work);
-      if (!this.isOver) journal.answer(() => `${step} = ${work.kind}`);
+      if (this.isOver) return;
+      journal.count(`maintenance ${work.kind}`);
+      journal.answer(() => `${step} = ${work.kind}`);
     } catch (error) {
       if (this.isOver) return;
       if (!(error instanceof Error) || error instanceof SimFailure) throw error;

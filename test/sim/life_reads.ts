@@ -197,6 +197,7 @@ export class ReadingLife extends LifeCore {
   wasRead(record: ReadRecord, rows: readonly string[]): void {
     if (this.isOver) return;
     record.rows = rows;
+    if (record.read.options.asOf !== undefined) this.parts.journal.count('reads as of');
     record.answered = this.answered(record.table);
     this.parts.journal.answer(() => `${record.step} = ${rows.join(' | ')}`);
   }

@@ -43,6 +43,7 @@ export class ShelvingLife extends MaintainedLife {
       await this.#perform(step, work);
       if (this.isOver) return;
       if (expected !== null) throw new SimFailure(step, `${work.kind} was done, not ${expected}`);
+      journal.count(`shelf ${work.kind}`);
       journal.answer(() => `${step} = ${work.kind}`);
     } catch (error) {
       if (this.isOver) return;

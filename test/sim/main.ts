@@ -56,7 +56,8 @@ class Totals {
 
   add(report: SimulationReport): void {
     this.#seeds++;
-    const { faults, ...counts } = report;
+    const { faults, done, ...counts } = report;
+    for (const [kind, count] of Object.entries(done)) this.#add(kind, count);
     for (const [name, count] of Object.entries(counts)) {
       if (typeof count === 'number') this.#add(name, count);
     }

@@ -44,10 +44,10 @@ export function profileOf(random: SeededRandom): Profile {
       blockingSync: random.chance(0.4),
     },
     clients: 1 + random.int(12),
-    lifeSteps: [10, 40, 120, 400][random.int(4)]!,
+    lifeSteps: [10, 60, 150, 400][random.int(4)]!,
     faultChance: random.chance(0.6) ? 0.5 : 0,
     clockChance: random.chance(0.5) ? 0.02 : 0,
     changes: [0.01, 0.05, 0.2][random.int(3)]!,
-    maintenanceMs: [2, 8, 30, 200][random.int(4)]!,
+    maintenanceMs: [1, 2, 5, 20][random.int(4)]!,
   };
 }
