@@ -1,7 +1,11 @@
 // The server that clients are tried on: `node server.mjs [--zookeeper-port N] [--table NAME:FAMILY]…`, all doors on one free
-// port by default. Prints its addresses as a line of JSON when it is ready. Uses the built output.
+// port by default. Prints its addresses as a line of JSON when it is ready. Uses the built output, or that in CELLAR_DIST.
+import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { startServer } from '../../dist/server/index.js';
+import { pathToFileURL } from 'node:url';
+
+const dist = process.env.CELLAR_DIST ?? path.resolve(import.meta.dirname, '../../dist');
+const { startServer } = await import(pathToFileURL(path.join(dist, 'server', 'index.js')).href);
 
 const { values } = parseArgs({
   options: {

@@ -15,13 +15,7 @@ import builtins
 
 import pytest
 
-
-def assert_raises(error, run, *args, **kwargs):
-    with pytest.raises(error):
-        run(*args, **kwargs)
-
-
-builtins.assert_raises = assert_raises
+builtins.assert_raises = pytest.raises
 PYTHON
 start_server
 conf=$(mktemp -d)
