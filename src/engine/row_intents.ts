@@ -3,7 +3,7 @@
  * transaction is decided; commits of what is prepared and readers never wait.
  */
 import type { Timers } from '../io/index.ts';
-import { toStringBinary } from '../cell/index.ts';
+import { compareBytes, toStringBinary } from '../cell/index.ts';
 import { RowLockedByTransaction } from '../model/index.ts';
 
 /** A transaction's hold on rows. */
@@ -36,6 +36,13 @@ export class RowIntents {
   /** Whose the row is; null: nobody's. */
   of(row: Uint8Array): Intent | null {
     return this.#held.size === 0 ? null : (this.#held.get(keyOf(row))?.intent ?? null);
+  }
+
+  /** Rows with intents from `first` to `last`, both inclusive. */
+  within(first: Uint8Array, last: Uint8Array): Uint8Array[] {
+    return [...this.#held.keys()]
+      .map((key) => Buffer.from(key, 'latin1'))
+      .filter((row) => compareBytes(row, first) >= 0 && compareBytes(row, last) <= 0);
   }
 
   /** Puts an intent on the row, which has none. */

@@ -22,6 +22,8 @@ export interface TransactionCommit {
   readonly label: string | null;
   readonly isFresh: boolean;
   readonly isDistinct: boolean;
+  /** Tables beside those of the groups whose changes the commit waits for. */
+  readonly gates?: readonly TableState[];
   /** Runs in the step, right before the commit. Throws why it must not be made. */
   readonly check?: () => void;
   /** Runs in the step, right after the commit. */
@@ -110,6 +112,7 @@ function obstacle(
   commit: TransactionCommit,
 ): Promise<void> | null {
   for (const { table } of parts) if (table.gate !== null) return table.gate;
+  for (const table of commit.gates ?? []) if (table.gate !== null) return table.gate;
   const admission = server.queue.admitParts(parts);
   if (admission !== null) return admission;
   if (!commit.isFresh) return null;

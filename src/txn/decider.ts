@@ -10,7 +10,7 @@ import {
   isRowWrittenSince,
   joinHalves,
 } from '../engine/index.ts';
-import { ROW_AT, u16 } from '../cell/index.ts';
+import { ROW_AT, compareBytes, compareRanges, u16 } from '../cell/index.ts';
 import { TableHasPreparedTransactions, TransactionException } from '../model/index.ts';
 import type { AbortReason } from '../model/index.ts';
 import { decodeGroups, digestOf, encodeGroups } from './cells.ts';
@@ -21,6 +21,7 @@ import { idRow, labelRow, piecesOf, recordBytes, slotRow, u64Bytes } from './led
 import type { Ledger, LedgerPut, LedgerRecord, LedgerSlot } from './ledger.ts';
 import type { TransactionMetrics } from './metrics.ts';
 import type { Registry } from './registry.ts';
+import { CorruptData } from './stager.ts';
 import type { Stager } from './stager.ts';
 import { recordOfTxn, txnOfRecord } from './txn.ts';
 import type { IntentRows, Txn } from './txn.ts';
@@ -128,6 +129,7 @@ export class Decider {
 
   /** Waits for intents on the rows; of a snapshot transaction looks for commits since its start. */
   async #checkConflicts(txn: Txn): Promise<void> {
+    await this.#awaitIntents(txn);
     const isSnapshot = txn.facts.isolation === 'snapshot';
     for (const { table, rows } of this.#rowsOf(txn)) {
       for (const row of rows) {
@@ -136,11 +138,42 @@ export class Decider {
           await table.intents!.free(row);
         }
         if (!isSnapshot) continue;
+        if (this.#isPreparedByAnother(txn, table.id, row)) {
+          throw new Conflict(txn, `a row of ${table.name} is prepared by another`);
+        }
         if (await isRowWrittenSince(table, row, txn.facts.startTso ?? 0n)) {
           throw new Conflict(txn, `a row of ${table.name} was written since its start`);
         }
       }
     }
+  }
+
+  /** Files of a blind transaction meet rows that a snapshot transaction has: it waits for these. */
+  async #awaitIntents(txn: Txn): Promise<void> {
+    for (const { tableId, firstRow, lastRow } of txn.staged?.files ?? []) {
+      const intents = this.#parts.server.catalog.byId(tableId)?.intents ?? null;
+      if (intents === null || firstRow === null || lastRow === null) continue;
+      for (const row of intents.within(firstRow, lastRow)) await intents.free(row);
+    }
+  }
+
+  /** Another's cells wait for their commit; files are judged by their first and last rows. */
+  #isPreparedByAnother(txn: Txn, tableId: number, row: Uint8Array): boolean {
+    for (const other of this.#parts.registry.all()) {
+      if (other === txn || other.state !== 'PREPARED' || !other.touched.has(tableId)) continue;
+      const inFiles = (other.staged?.files ?? []).some(
+        ({ tableId: id, firstRow, lastRow }) =>
+          id === tableId &&
+          firstRow !== null &&
+          lastRow !== null &&
+          compareBytes(row, firstRow) >= 0 &&
+          compareBytes(row, lastRow) <= 0,
+      );
+      if (inFiles) return true;
+      const groups = other.groups.filter((group) => group.tableId === tableId);
+      if (groups.some((group) => holdsRow(group, row))) return true;
+    }
+    return false;
   }
 
   *#rowsOf(txn: Txn): Generator<{ table: TableState; rows: Uint8Array[] }> {
@@ -240,6 +273,9 @@ export class Decider {
       if (error instanceof GateClosed) {
         await error.gate;
         return this.commit(txn);
+      }
+      if (error instanceof CorruptData) {
+        throw new TransactionException('TXN_DATA_CORRUPT', error.message, { status: txn.status() });
       }
       if (!(error instanceof TableGone)) throw error;
       await this.abort(txn, 'TABLE_DROPPED');
@@ -417,6 +453,22 @@ function noteTouched(txn: Txn): void {
     families.add(familyId);
     txn.touched.set(tableId, families);
   }
+}
+
+/** Whether the group, which is sorted, has a cell of the row. */
+function holdsRow({ buf, at }: CellGroup, row: Uint8Array): boolean {
+  let low = 0;
+  let high = at.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const cellAt = at[middle]!;
+    const length = u16(buf, cellAt + 8);
+    const order = compareRanges(buf, cellAt + ROW_AT, length, row, 0, row.length);
+    if (order === 0) return true;
+    if (order < 0) low = middle + 1;
+    else high = middle;
+  }
+  return false;
 }
 
 function rowsOfGroup({ buf, at }: CellGroup): Uint8Array[] {

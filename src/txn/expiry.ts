@@ -12,6 +12,7 @@ import type { TransactionKnobs } from './knobs.ts';
 import type { Ledger, LedgerRecord } from './ledger.ts';
 import type { TransactionMetrics } from './metrics.ts';
 import type { Registry } from './registry.ts';
+import type { Stager } from './stager.ts';
 import type { Txn } from './txn.ts';
 
 const TICK_MS = 500;
@@ -25,6 +26,7 @@ export interface ExpiryParts {
   readonly registry: Registry;
   readonly metrics: TransactionMetrics;
   readonly decider: Decider;
+  readonly stager: Stager;
   readonly knobs: () => TransactionKnobs;
   /** Runs after the verbs on the transaction that came before. */
   readonly exclusively: <T>(txn: Txn, work: () => Promise<T>) => Promise<T>;
@@ -147,6 +149,7 @@ export class Expiry {
       } else if (this.#kept !== null && record.createdMs > before) break;
       if (due.length >= SWEEP_RECORDS) break;
     }
+    await this.#parts.stager.sweep();
     this.#kept ??= seen;
     await ledger.forget(due);
     if (due.length > 0) registry.forgottenTo = await ledger.forgottenTo();

@@ -47,6 +47,9 @@ import type { BatchBuilder } from './staging.ts';
 import { Stager } from './stager.ts';
 import { Txn, statusOfRecord } from './txn.ts';
 
+/** The rows of snapshot transactions are kept in memory until they are decided. */
+const SNAPSHOT_BYTES_MAX: number = 16 * 1024 * 1024;
+
 export interface ManagerOptions {
   readonly knobs?: Partial<TransactionKnobs>;
 }
@@ -70,7 +73,7 @@ export class TransactionManager implements Transactions {
     this.#knobs = knobs;
     this.ledger = new Ledger(server, new EmbeddedTable(server, hiddenName(LEDGER_TABLE)));
     this.registry = new Registry(server, this.ledger);
-    this.#stager = new Stager(server, () => this.#knobs);
+    this.#stager = new Stager({ server, ledger: this.ledger, knobs: () => this.#knobs });
     const parts = {
       server,
       ledger: this.ledger,
@@ -252,13 +255,15 @@ export class TransactionManager implements Transactions {
       bytesMax: knobs.txn_max_request_bytes,
       rowsMax: knobs.txn_max_rows_per_request,
     });
+    const loadedMs = clockMs(this.server);
     const loaded = {
+      loadedMs,
       crc: builder.crc,
       rows: builder.operations,
       cells: builder.cellCount,
       bytes: builder.sizeBytes,
     };
-    const { crc, ...counts } = loaded;
+    const { crc, loadedMs: _, ...counts } = loaded;
     const before = txn.requests.get(seq);
     if (before !== undefined) {
       if (before.crc === crc) return { seq, ...counts, duplicate: true };
@@ -269,10 +274,10 @@ export class TransactionManager implements Transactions {
       );
     }
     this.#checkSpace(txn, builder.sizeBytes);
-    txn.batches.push(builder.build(seq, clockMs(this.server)));
+    txn.batches.push(builder.build(seq, loadedMs));
     txn.batchBytes += builder.sizeBytes;
     try {
-      await this.#stager.spillIfLarge(txn);
+      await this.#stager.spillIfLarge(txn, this.registry.memoryBytes);
     } catch (error) {
       txn.batches = txn.batches.filter((batch) => batch.seq !== seq);
       txn.batchBytes -= builder.sizeBytes;
@@ -288,10 +293,13 @@ export class TransactionManager implements Transactions {
 
   #checkSpace(txn: Txn, bytes: number): void {
     const { txn_max_bytes: one, txn_max_staged_bytes: all } = this.#knobs;
-    if (txn.bytes + bytes > one) {
+    const isSnapshot = txn.facts.isolation === 'snapshot';
+    if (txn.bytes + bytes > one || (isSnapshot && txn.bytes + bytes > SNAPSHOT_BYTES_MAX)) {
       throw new TransactionException(
         'TXN_TOO_LARGE',
-        `a transaction of more than txn_max_bytes = ${one} bytes`,
+        isSnapshot
+          ? `a snapshot transaction of more than ${SNAPSHOT_BYTES_MAX} bytes`
+          : `a transaction of more than txn_max_bytes = ${one} bytes`,
         { status: txn.status() },
       );
     }
@@ -331,6 +339,7 @@ export class TransactionManager implements Transactions {
       this.#checkPrepared();
       await this.#seal(txn);
       await this.decider.prepare(txn, options.preparedTimeoutMs ?? txn.facts.preparedTimeoutMs);
+      await this.#stager.prepared(txn);
       this.metrics.prepareLatency.observe(this.server.env.clock.monotonicMs() - startedMs);
       return answerOf(txn.status());
     });
@@ -397,6 +406,7 @@ export class TransactionManager implements Transactions {
         await this.#seal(txn);
         if (txn.staged !== null) {
           await this.decider.prepare(txn, txn.facts.preparedTimeoutMs);
+          await this.#stager.prepared(txn);
         }
       }
       await this.decider.commit(txn);

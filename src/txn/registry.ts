@@ -110,6 +110,13 @@ export class Registry {
     return bytes;
   }
 
+  /** Bytes of loaded cells in memory. */
+  get memoryBytes(): number {
+    let bytes = 0;
+    for (const { batchBytes } of this.all()) bytes += batchBytes;
+    return bytes;
+  }
+
   /** Null: there is none, or it was forgotten. */
   async find(id: bigint): Promise<Txn | TransactionStatus | null> {
     const active = this.#byId.get(id);

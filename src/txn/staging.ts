@@ -10,10 +10,10 @@ export interface LoadBatch {
   /** Milliseconds, for `timestamps: "load"`. */
   readonly loadedMs: number;
   readonly buf: Uint8Array;
-  readonly at: readonly number[];
-  readonly length: readonly number[];
-  readonly tableId: readonly number[];
-  readonly familyId: readonly number[];
+  readonly at: Uint32Array;
+  readonly length: Uint32Array;
+  readonly tableId: Uint32Array;
+  readonly familyId: Uint32Array;
 }
 
 /** Gathers a request: nothing of it is kept until it is whole. */
@@ -66,16 +66,17 @@ export class BatchBuilder {
       seq,
       loadedMs,
       buf: this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts, this.#size),
-      at: this.#at,
-      length: this.#length,
-      tableId: this.#tableId,
-      familyId: this.#familyId,
+      at: Uint32Array.from(this.#at),
+      length: Uint32Array.from(this.#length),
+      tableId: Uint32Array.from(this.#tableId),
+      familyId: Uint32Array.from(this.#familyId),
     };
   }
 }
 
 /** What is remembered of a request, to know a repeat by. */
 export interface LoadedRequest {
+  readonly loadedMs: number;
   readonly crc: number;
   readonly rows: number;
   readonly cells: number;
