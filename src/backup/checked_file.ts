@@ -188,6 +188,17 @@ function checkCopied(
   }
 }
 
+/** A second name for a file, whose content is on the disk then: not every store file is synced when it comes to be. */
+export async function linkSynced(env: Env, from: string, to: string): Promise<void> {
+  await env.fs.link(from, to);
+  const handle = await env.fs.open(to, 'read');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
 /** Throws FileNotFoundException unless the folder is there. */
 export async function requireFolder(env: Env, dir: string): Promise<void> {
   const stat = await env.fs.stat(dir);

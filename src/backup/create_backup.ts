@@ -29,7 +29,7 @@ import type {
   SkippedRange,
 } from './backup_format.ts';
 import { chainOf, hasTables, listBackups } from './chains.ts';
-import { copyChecked, makeFolder, readEntry } from './checked_file.ts';
+import { copyChecked, linkSynced, makeFolder, readEntry } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import { copyLog } from './log_copy.ts';
 import { sideBySide, Work } from './work.ts';
@@ -266,7 +266,7 @@ async function linkFile(
   from: string,
   to: string,
 ): Promise<{ sizeBytes: number; crc32: string }> {
-  await work.env.fs.link(from, to);
+  await linkSynced(work.env, from, to);
   return readEntry(work, to);
 }
 

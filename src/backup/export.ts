@@ -9,8 +9,10 @@ import { IoException } from '../io/index.ts';
 import {
   DoNotRetryIOException,
   IllegalArgumentException,
+  SYSTEM_NAMESPACE,
   canonicalTableName,
   familySettings,
+  parseTableName,
 } from '../model/index.ts';
 import type {
   AsOf,
@@ -108,7 +110,10 @@ export async function exportTables(
 }
 
 async function namesOf(store: Connection, tables: readonly string[] | null): Promise<string[]> {
-  if (tables === null) return store.admin.listTables();
+  if (tables === null) {
+    const names = await store.admin.listTables();
+    return names.filter((name) => parseTableName(name).namespace !== SYSTEM_NAMESPACE);
+  }
   if (tables.length === 0) throw new IllegalArgumentException('name a table to export, or all');
   return [...new Set(tables.map(canonicalTableName))];
 }

@@ -7,7 +7,6 @@
  *     setting                       value
  *     import.<id of export>.<table> <file>:<cells of it that are written>; `done` for an HFile folder that was loaded
  */
-import { toStringBinary, u16, u32, u64 } from '../cell/index.ts';
 import { EmbeddedConnection } from '../engine/index.ts';
 import { filterMaker, isIncluded } from '../filter/index.ts';
 import type { CellFilter } from '../filter/index.ts';
@@ -20,18 +19,15 @@ import {
   canonicalTableName,
 } from '../model/index.ts';
 import type {
-  CellInput,
   Connection,
-  DeleteSpec,
   Durability,
   FilterInput,
-  Mutation,
-  Table,
   TableSpec,
 } from '../model/index.ts';
 import { PackedCell } from '../region/index.ts';
+import { CellWriter } from './cell_writer.ts';
 import { entryFault } from './checked_file.ts';
-import { ExportFormatException, InterruptedIOException } from './errors.ts';
+import { InterruptedIOException } from './errors.ts';
 import type { ExportedTable } from './export_manifest.ts';
 import { openSource, readCells } from './import_source.ts';
 import type { ImportSource, SourceTable } from './import_source.ts';
@@ -162,14 +158,11 @@ class TableImport {
   readonly #from: SourceTable;
   readonly #target: string;
   readonly #options: ImportOptions;
-  readonly #table: Table;
+  readonly #writer: CellWriter;
   readonly #filter: CellFilter | null;
   readonly #view = new PackedCell();
-  #puts = 0;
-  #deletes = 0;
   #filtered = 0;
   #resumed = 0;
-  #tagsLost = 0;
   #row: Uint8Array = new Uint8Array(0);
   #isRowFiltered = false;
 
@@ -188,7 +181,7 @@ class TableImport {
     this.#from = table;
     this.#target = target;
     this.#options = options;
-    this.#table = store.table(target);
+    this.#writer = new CellWriter(store.table(target), options);
     const { filter } = options;
     const random = (below: number): number => work.env.random.int(below);
     this.#filter = filter === undefined ? null : filterMaker(filter)({ reversed: false, random });
@@ -201,22 +194,19 @@ class TableImport {
     else await this.#writeAll();
     return {
       table: this.#target,
-      puts: this.#puts,
-      deletes: this.#deletes,
+      puts: this.#writer.puts,
+      deletes: this.#writer.deletes,
       filtered: this.#filtered,
       resumed: this.#resumed,
-      tagsLost: this.#tagsLost,
+      tagsLost: this.#writer.tagsLost,
     };
   }
 
   async #bulkLoad(): Promise<void> {
     const { cells } = await this.#store.admin.bulkLoad(this.#target, this.#from.dir);
-    this.#puts = cells;
     const counted = this.#exported();
-    if (counted !== undefined) {
-      this.#puts = counted.puts;
-      this.#deletes = counted.deletes;
-    }
+    this.#writer.puts = counted?.puts ?? cells;
+    this.#writer.deletes = counted?.deletes ?? 0;
   }
 
   /** What the export's manifest says of the table. */
@@ -299,120 +289,23 @@ class TableImport {
   }
 
   async #write(cells: readonly Uint8Array[]): Promise<void> {
-    const mutations: Mutation[] = [];
-    let row: Uint8Array | null = null;
-    let values: CellInput[] = [];
-    const endRow = (): void => {
-      if (row !== null && values.length > 0) mutations.push(this.#putOf(row, values));
-      values = [];
-    };
-    for (const cell of cells) {
-      const parts = this.#partsOf(cell);
-      if (parts === null) continue;
-      if (row === null || !sameBytes(row, parts.row)) {
-        endRow();
-        row = parts.row;
-      }
-      if (parts.type === PUT) {
-        values.push(parts.input);
-        this.#puts++;
-      } else {
-        mutations.push({ delete: parts.row, spec: this.#deleteOf(parts) });
-        this.#deletes++;
-      }
-    }
-    endRow();
-    if (mutations.length === 0) return;
-    const outcomes = await this.#table.batch(mutations);
-    for (const outcome of outcomes) if (!outcome.ok) throw outcome.error;
+    const kept = this.#filter === null ? cells : cells.filter((cell) => !this.#isFiltered(cell));
+    this.#filtered += cells.length - kept.length;
+    await this.#writer.write(kept);
     this.#work.cells += cells.length;
     await this.#work.step(cells.reduce((sum, cell) => sum + cell.length, 0));
   }
 
-  #putOf(row: Uint8Array, values: readonly CellInput[]): Mutation {
-    const { durability } = this.#options;
-    return { put: row, values, ...(durability === undefined ? {} : { options: { durability } }) };
-  }
-
-  /** The cell's parts, its family renamed; null if the filter leaves it out. */
-  #partsOf(cell: Uint8Array): CellParts | null {
-    const view = this.#view;
-    view.setKeyValue(cell, 0, cell.length);
-    if (this.#isFiltered(cell)) {
-      this.#filtered++;
-      return null;
-    }
-    const familyAt = view.rowAt + view.rowLength + 1;
-    const name = Buffer.from(cell.subarray(familyAt, view.qualifierAt)).toString('latin1');
-    const ttl = this.#ttlOf(cell);
-    return {
-      row: cell.subarray(view.rowAt, view.rowAt + view.rowLength),
-      type: cell[view.timestampAt + 8]!,
-      input: {
-        family: this.#options.renameFamilies?.[name] ?? name,
-        qualifier: cell.subarray(view.qualifierAt, view.timestampAt),
-        value: cell.subarray(view.valueAt, view.valueAt + view.valueLength),
-        ts: u64(cell, view.timestampAt),
-        ...(ttl === null ? {} : { ttl }),
-      },
-    };
-  }
-
   #isFiltered(cell: Uint8Array): boolean {
-    const filter = this.#filter;
-    if (filter === null) return false;
+    const filter = this.#filter!;
+    this.#view.setKeyValue(cell, 0, cell.length);
     const { rowAt, rowLength } = this.#view;
     const row = cell.subarray(rowAt, rowAt + rowLength);
-    if (!sameBytes(row, this.#row)) {
+    if (Buffer.compare(row, this.#row) !== 0) {
       this.#row = row;
       filter.reset();
       this.#isRowFiltered = filter.filterRowKey(this.#view);
     }
     return this.#isRowFiltered || !isIncluded(filter.filterCell(this.#view));
   }
-
-  #ttlOf(cell: Uint8Array): number | null {
-    const { tagsAt, tagsLength } = this.#view;
-    let ttl: number | null = null;
-    for (let at = tagsAt; at < tagsAt + tagsLength; at += 2 + u16(cell, at)) {
-      if (cell[at + 2] === TAG_TTL) ttl = u32(cell, at + 3) * 0x100000000 + u32(cell, at + 7);
-      else this.#tagsLost++;
-    }
-    return ttl;
-  }
-
-  #deleteOf({ row, type, input }: CellParts): DeleteSpec {
-    const { durability } = this.#options;
-    const { family, qualifier, ts } = input;
-    const common = { ts: ts!, ...(durability === undefined ? {} : { durability }) };
-    switch (type) {
-      case DELETE:
-        return { ...common, versions: [[family, qualifier]] };
-      case DELETE_COLUMN:
-        return { ...common, columns: [[family, qualifier]] };
-      case DELETE_FAMILY:
-        return { ...common, families: [family] };
-      case DELETE_FAMILY_VERSION:
-        return { ...common, familyVersions: [family] };
-      default:
-        throw new ExportFormatException(`row ${toStringBinary(row)} has a cell of type ${type}`);
-    }
-  }
-}
-
-const PUT = 4;
-const DELETE = 8;
-const DELETE_FAMILY_VERSION = 10;
-const DELETE_COLUMN = 12;
-const DELETE_FAMILY = 14;
-const TAG_TTL = 8;
-
-interface CellParts {
-  readonly row: Uint8Array;
-  readonly type: number;
-  readonly input: CellInput;
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && Buffer.compare(a, b) === 0;
 }

@@ -25,3 +25,11 @@ export {
 export type { BackupSummary, PruneRule } from './backup_admin.ts';
 export { restoreBackup, restoreIntoServer } from './restore.ts';
 export type { RestoreOptions, RestoreReport } from './restore.ts';
+export { openReadOnly } from './read_only.ts';
+export type { ReadOnlyOptions } from './read_only.ts';
+export { forkStore } from './fork.ts';
+export type { ForkOptions, ForkReport } from './fork.ts';
+export { diffMoments, diffStores } from './diff.ts';
+export type { DiffOptions, Difference, TableDifference } from './diff.ts';
+export { logOfBackups, logOfServer, replayInto, replayToHFiles } from './wal_replay.ts';
+export type { LogSource, ReplayOptions, ReplayReport } from './wal_replay.ts';

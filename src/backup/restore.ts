@@ -32,7 +32,7 @@ import { BuiltTable, TableBuilder } from './built_table.ts';
 import type { FileFacts } from './built_table.ts';
 import { chooseChain, listBackups } from './chains.ts';
 import type { AsOfMoment, ChosenChain } from './chains.ts';
-import { copyChecked, entryFault, entryLengthFault } from './checked_file.ts';
+import { copyChecked, entryFault, entryLengthFault, linkSynced } from './checked_file.ts';
 import { placeTables } from './place_tables.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -115,13 +115,23 @@ async function chooseForRestore(
   return chooseChain(await listBackups(env, dest), asOf, { id: options.id ?? null, tables });
 }
 
-async function restoreNew(
+function restoreNew(
   env: Env,
   dest: string,
   dir: string,
   chosen: ChosenChain,
   options: RestoreOptions,
 ): Promise<RestoreReport> {
+  return buildStore(env, dir, options, (server) => restoreInto(server, dest, chosen, options));
+}
+
+/** Makes a new store in `dir`, which is absent or an empty folder: built beside its place, it gets its name last. */
+export async function buildStore<T>(
+  env: Env,
+  dir: string,
+  options: RestoreOptions,
+  fill: (server: RegionServer) => Promise<T>,
+): Promise<T> {
   const at = dir.lastIndexOf('/');
   const parent = at < 0 ? '.' : dir.slice(0, at) || '/';
   const building = `${dir}.restoring`;
@@ -129,16 +139,16 @@ async function restoreNew(
   await env.fs.ensureFolder(parent);
   try {
     const server = await openServer(building, openOptions(env, options, false));
-    let report: RestoreReport;
+    let filled: T;
     try {
-      report = await restoreInto(server, dest, chosen, options);
+      filled = await fill(server);
     } finally {
       await server.close();
     }
     await env.fs.remove(dir); // An empty folder.
     await env.fs.rename(building, dir);
     await env.fs.syncFolder(parent);
-    return report;
+    return filled;
   } catch (error) {
     await env.fs.remove(building);
     throw error;
@@ -161,9 +171,28 @@ async function restoreInto(
   options: RestoreOptions,
 ): Promise<RestoreReport> {
   const work = new Work(server.env, options);
-  const restore = new Restore(server, work, dest, chain, tso, options);
+  const dirOf = (backup: Backup): string => `${dest}/${backup.id}`;
+  const restore = new Restore({ server, work, dirOf, chain, tso, options });
   await restore.check();
   return restore.run();
+}
+
+/** Brings a state whose files lie in `dir`, unchecked, into a store: a fork's. */
+export async function restoreFrom(
+  server: RegionServer,
+  dir: string,
+  state: Backup,
+  options: RestoreOptions,
+): Promise<RestoreReport> {
+  const work = new Work(server.env, options);
+  return new Restore({
+    server,
+    work,
+    dirOf: () => dir,
+    chain: [state],
+    tso: state.toTso,
+    options,
+  }).run();
 }
 
 /** A family of a table as of the moment, by the id that log and files know it by. */
@@ -172,10 +201,20 @@ interface FamilyTarget {
   readonly family: string;
 }
 
+interface RestoreParts {
+  readonly server: RegionServer;
+  readonly work: Work;
+  /** The folder in which a backup's files are. */
+  readonly dirOf: (backup: Backup) => string;
+  readonly chain: readonly Backup[];
+  readonly tso: bigint;
+  readonly options: RestoreOptions;
+}
+
 class Restore {
   readonly #server: RegionServer;
   readonly #work: Work;
-  readonly #dest: string;
+  readonly #dirOf: (backup: Backup) => string;
   readonly #chain: readonly Backup[];
   readonly #tso: bigint;
   readonly #options: RestoreOptions;
@@ -187,17 +226,10 @@ class Restore {
   #files = 0;
   #commits = 0;
 
-  constructor(
-    server: RegionServer,
-    work: Work,
-    dest: string,
-    chain: readonly Backup[],
-    tso: bigint,
-    options: RestoreOptions,
-  ) {
+  constructor({ server, work, dirOf, chain, tso, options }: RestoreParts) {
     this.#server = server;
     this.#work = work;
-    this.#dest = dest;
+    this.#dirOf = dirOf;
     this.#chain = chain;
     this.#tso = tso;
     this.#options = options;
@@ -208,7 +240,7 @@ class Restore {
   async check(): Promise<void> {
     const { env } = this.#server;
     for (const backup of this.#chain) {
-      const dir = `${this.#dest}/${backup.id}`;
+      const dir = this.#dirOf(backup);
       this.#work.bytesTotal += sizeOf(backup);
       for (const entry of entriesOf(backup)) {
         const fault = await entryLengthFault(env, dir, entry);
@@ -224,7 +256,7 @@ class Restore {
   #damaged(backup: Backup, path: string, fault: string): CorruptionException {
     return new CorruptionException(
       `backup ${backup.id} is damaged: ${fault};`,
-      `${this.#dest}/${backup.id}/${path}`,
+      `${this.#dirOf(backup)}/${path}`,
       0,
     );
   }
@@ -255,7 +287,7 @@ class Restore {
     return {
       tso: this.#tso,
       backups: this.#chain.map(({ id }) => id),
-      tables: this.#builder.tables.map(({ schema }) => schema.name),
+      tables: this.#builder.tables.map(({ schema }) => schema.name).sort(),
       files: this.#files,
       bytes: this.#work.bytes,
       commits: this.#commits,
@@ -318,7 +350,7 @@ class Restore {
   // ---- Files and log -------------------------------------------------------------------------------------------------
 
   async #part(backup: Backup, part: BackupPart): Promise<void> {
-    const dir = `${this.#dest}/${backup.id}`;
+    const dir = this.#dirOf(backup);
     for (const file of part.files) {
       this.#work.begin(file.path);
       await this.#file(dir, part, file);
@@ -354,8 +386,11 @@ class Restore {
     const { table, family } = this.#familyOf(records[0]!)!;
     const path = await table.newPath(0, family);
     const from = `${dir}/${file.path}`;
-    if (this.#options.link === true) await env.fs.link(from, layout.resolve(path));
-    else await copyChecked(this.#work, from, layout.resolve(path), file);
+    const to = layout.resolve(path);
+    if (this.#options.link !== true) await copyChecked(this.#work, from, to, file);
+    else if (!(await tryLink(env, from, to))) {
+      await copyChecked(this.#work, from, to, file.crc32 === '' ? null : file);
+    }
     this.#files++;
     for (const record of records) {
       const target = this.#familyOf(record)!;
@@ -375,7 +410,7 @@ class Restore {
   ): Promise<void> {
     const { env } = this.#server;
     const path = `${dir}/${file.path}`;
-    const fault = await entryFault(this.#work, dir, file);
+    const fault = file.crc32 === '' ? null : await entryFault(this.#work, dir, file);
     if (fault !== null) throw new CorruptionException(`a backup is damaged: ${fault};`, path, 0);
     const { table, family } = this.#familyOf(record)!;
     const { from, to } = rowsOf(record, part);
@@ -448,6 +483,17 @@ class Restore {
       }
     }
     if (isOurs) this.#commits++;
+  }
+}
+
+/** False where the file system cannot give a file a second name there. */
+async function tryLink(env: Env, from: string, to: string): Promise<boolean> {
+  try {
+    await linkSynced(env, from, to);
+    return true;
+  } catch (error) {
+    if (!(error instanceof IoException)) throw error;
+    return false;
   }
 }
 

@@ -1,27 +1,91 @@
-/** `cellar wal dump`: the records of a store's log. Reads only, also while the store is open elsewhere. */
+/** `cellar wal`: look into the log, check it, keep it, replay it. */
 import type { Command } from 'commander';
-import { FileNotFoundException } from '../io/index.ts';
-import { DataLayout } from '../manifest/index.ts';
-import { LogReader, describeRecord, summarizeRecord, type LogRecord } from '../wal/index.ts';
-import { parseCount, parseInteger } from './arguments.ts';
+import {
+  holdsBackups,
+  logOfBackups,
+  logOfServer,
+  openReadOnly,
+  replayInto,
+  replayToHFiles,
+} from '../backup/index.ts';
+import type { LogSource, ReplayOptions, ReplayReport } from '../backup/index.ts';
+import { ARCHIVE_SETTING } from '../engine/index.ts';
+import type { EmbeddedConnection, RegionServer } from '../engine/index.ts';
+import { CorruptionException, FileNotFoundException } from '../io/index.ts';
+import type { Env } from '../io/index.ts';
+import { DataLayout, put, remove } from '../manifest/index.ts';
+import type { AsOf } from '../model/index.ts';
+import { tsoAsOf, tsoFrom } from '../tso/index.ts';
+import {
+  LogReader,
+  checkSegment,
+  describeRecord,
+  listSegments,
+  summarizeRecord,
+} from '../wal/index.ts';
+import type { LogRecord, SegmentCheck } from '../wal/index.ts';
+import { parseAsOf, parseCount } from './arguments.ts';
+import { serverOf } from './backup_command.ts';
+import { EXIT_FAILED, UsageError } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { toJson } from './output.ts';
+import { guarded, parsePairs } from './export_command.ts';
+import { toJson, type Printer } from './output.ts';
+import { workProgress } from './work_progress.ts';
 
-interface DumpFlags extends GlobalOptions {
-  readonly cells?: boolean;
-  readonly from?: bigint;
-  readonly limit?: number;
+const ARCHIVE_HELP = `
+The log is kept beyond what recovery needs while backups or feeds need it, or from now on with --on, until --off.`;
+
+const REPLAY_HELP = `
+SRC is a data folder (its log and archive), or a folder of backups. Cells are written as puts and deletes with the timestamps
+they had; tables must be there. With --hfiles they go into a folder for a bulk load instead.
+  cellar wal replay old-data --tables people --rename people=people2 --data DIR
+  cellar wal replay /backups --from 2026-05-01T00:00:00Z --to 2026-05-02T00:00:00Z --hfiles out`;
+
+interface RangeFlags extends GlobalOptions {
+  readonly from?: AsOf;
+  readonly to?: AsOf;
 }
 
 /** Adds the group `wal` to the program. */
 export function addWalCommands(program: Command, context: CliContext): void {
-  program
-    .command('wal')
-    .description('look into the write-ahead log')
-    .command('dump')
-    .description('print the records of the log, one a line')
+  const group = program.command('wal').description('look into the write-ahead log, keep it, replay it');
+  addDump(group, context);
+  addVerify(group, context);
+  addArchive(group, context);
+  addReplay(group, context);
+}
+
+function rangeOptions(command: Command): Command {
+  return command
+    .option('--from <TIME>', 'from this TSO or time on', parseAsOf)
+    .option('--to <TIME>', 'up to this TSO or time', parseAsOf);
+}
+
+const firstTso = (from: AsOf | undefined): bigint =>
+  from === undefined || from === 'now' ? 0n : from instanceof Date ? tsoFrom(from.getTime()) : from;
+
+const lastTso = (to: AsOf | undefined): bigint | null =>
+  to === undefined || to === 'now' ? null : to instanceof Date ? tsoAsOf(to.getTime()) : to;
+
+/** Throws FileNotFoundException unless a store is there. */
+async function layoutOf(flags: GlobalOptions, context: CliContext): Promise<DataLayout> {
+  const layout = new DataLayout(context.dataFolder(flags));
+  if ((await context.io.env.fs.stat(layout.manifest)) === null) {
+    throw new FileNotFoundException(`${layout.dir} holds no store`, layout.dir);
+  }
+  return layout;
+}
+
+// ---- dump -----------------------------------------------------------------------------------------------------------------
+
+interface DumpFlags extends RangeFlags {
+  readonly cells?: boolean;
+  readonly limit?: number;
+}
+
+function addDump(group: Command, context: CliContext): void {
+  rangeOptions(group.command('dump').description('print the records of the log, one a line'))
     .option('--cells', 'the cells of each record too')
-    .option('--from <TSO>', 'from this TSO on', parseInteger)
     .option('--limit <N>', 'records at most', (text: string) => parseCount(text))
     .action(async (_: unknown, command: Command) => {
       await dump(command.optsWithGlobals<DumpFlags>(), context);
@@ -29,22 +93,19 @@ export function addWalCommands(program: Command, context: CliContext): void {
 }
 
 async function dump(flags: DumpFlags, context: CliContext): Promise<void> {
-  const { env } = context.io;
-  const folder = context.dataFolder(flags);
-  const { manifest, archivedWal, wal } = new DataLayout(folder);
-  if ((await env.fs.stat(manifest)) === null) {
-    throw new FileNotFoundException(`${folder} holds no store`, folder);
-  }
+  const { archivedWal, wal } = await layoutOf(flags, context);
   const printer = context.printer(flags);
-  const from = flags.from ?? 0n;
-  await using reader = new LogReader(env, [archivedWal, wal], {
+  const from = firstTso(flags.from);
+  const to = lastTso(flags.to);
+  await using reader = new LogReader(context.io.env, [archivedWal, wal], {
     fromHigh: Number(BigInt.asUintN(64, from) >> 32n),
     fromLow: Number(BigInt.asUintN(32, from)),
   });
   let rest = flags.limit ?? Infinity;
   while (rest > 0 && (await reader.nextBatch())) {
     while (rest > 0 && reader.next()) {
-      printer.line(recordText(reader.record, flags));
+      if (to !== null && reader.record.tso > to) rest = 1;
+      else printer.line(recordText(reader.record, flags));
       rest -= 1;
     }
     if (!(await printer.flushIfFull())) return;
@@ -63,4 +124,203 @@ function recordText(record: LogRecord, flags: DumpFlags): string {
           .map((line) => line.trim())
       : undefined;
   return toJson({ ...summary, cells });
+}
+
+// ---- verify ---------------------------------------------------------------------------------------------------------------
+
+function addVerify(group: Command, context: CliContext): void {
+  group
+    .command('verify')
+    .description('check every record of the log and its archive, and that no segment is missing')
+    .action(async (_: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<GlobalOptions>();
+      const { archivedWal, wal } = await layoutOf(flags, context);
+      const printer = context.printer(flags);
+      const faults = await verify(context.io.env, [archivedWal, wal], printer);
+      if (faults > 0) context.exitStatus = EXIT_FAILED;
+      if (!printer.json) printer.line(faults === 0 ? 'The log is whole' : `${faults} fault(s)`);
+      await printer.flush();
+    });
+}
+
+/** Prints a line a segment; gives the count of faults. */
+async function verify(env: Env, dirs: readonly string[], printer: Printer): Promise<number> {
+  const segments = (await Promise.all(dirs.map((dir) => listSegments(env, dir)))).flat();
+  let faults = 0;
+  let before: number | null = null;
+  for (const [i, segment] of segments.entries()) {
+    const isLast = i === segments.length - 1;
+    const isLinked = before === null || segment.previous === before;
+    const { check, fault } = await checkOne(env, segment.path, isLast);
+    const what = isLinked ? fault : `segment ${segment.previous} before it is missing`;
+    if (what !== null) faults++;
+    printer.either(
+      { path: segment.path, number: segment.number, ...check, fault: what },
+      `${segment.path}: ${check?.records ?? 0} record(s), ${check?.bytes ?? 0} bytes${what === null ? '' : `: ${what}`}`,
+    );
+    before = segment.number;
+  }
+  return faults;
+}
+
+async function checkOne(
+  env: Env,
+  path: string,
+  isLast: boolean,
+): Promise<{ readonly check: SegmentCheck | null; readonly fault: string | null }> {
+  try {
+    const check = await checkSegment(env, path);
+    if (check.behindAt >= 0) {
+      return { check, fault: `damaged from offset ${check.endAt} to ${check.behindAt}` };
+    }
+    const isCut = !isLast && !check.isEnded && check.records > 0;
+    return { check, fault: isCut ? `damaged at offset ${check.endAt}` : null };
+  } catch (error) {
+    if (!(error instanceof CorruptionException)) throw error;
+    return { check: null, fault: error.message };
+  }
+}
+
+// ---- archive --------------------------------------------------------------------------------------------------------------
+
+interface ArchiveFlags extends GlobalOptions {
+  readonly on?: boolean;
+  readonly off?: boolean;
+}
+
+function addArchive(group: Command, context: CliContext): void {
+  group
+    .command('archive')
+    .description('who needs the log, and what of it is archived')
+    .option('--on', 'keep the log from now on')
+    .option('--off', 'keep it no longer than backups and feeds need it')
+    .addHelpText('after', ARCHIVE_HELP)
+    .action(async (_: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ArchiveFlags>();
+      if (flags.on === true && flags.off === true) throw new UsageError('--on and --off exclude each other');
+      await context.withStore(flags, async (store, printer) => {
+        const server = serverOf(store);
+        if (flags.on === true) await keepFromNow(server);
+        if (flags.off === true) await server.manifest.commit([remove('setting', ARCHIVE_SETTING)]);
+        await server.background.releaseLog();
+        await printArchive(server, printer);
+      });
+    });
+}
+
+async function keepFromNow(server: RegionServer): Promise<void> {
+  if (server.manifest.get('setting', ARCHIVE_SETTING) !== undefined) return;
+  const tso = await server.tso();
+  await server.manifest.commit([put('setting', { name: ARCHIVE_SETTING, value: String(tso) })]);
+}
+
+async function printArchive(server: RegionServer, printer: Printer): Promise<void> {
+  const archived = await listSegments(server.env, server.layout.archivedWal);
+  const live = await listSegments(server.env, server.layout.wal);
+  const bytes = (segments: typeof live): number =>
+    segments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const needs = server.archive.needs();
+  printer.either(
+    {
+      live: { segments: live.length, bytes: bytes(live) },
+      archived: { segments: archived.length, bytes: bytes(archived) },
+      needs: needs.map(({ tso, owner }) => ({ above: tso, owner })),
+    },
+    [
+      `live      ${live.length} segment(s), ${bytes(live)} bytes`,
+      `archived  ${archived.length} segment(s), ${bytes(archived)} bytes`,
+      ...needs.map(({ tso, owner }) => `needed    above ${tso} by ${owner}`),
+      ...(needs.length === 0 ? ['needed    by nobody: segments are used again'] : []),
+    ],
+  );
+}
+
+// ---- replay ---------------------------------------------------------------------------------------------------------------
+
+interface ReplayFlags extends RangeFlags {
+  readonly tables?: string;
+  readonly rename?: string[];
+  readonly hfiles?: string;
+}
+
+function addReplay(group: Command, context: CliContext): void {
+  rangeOptions(group.command('replay <SRC>').description("write a log's cells into tables, or HFiles"))
+    .option('--tables <TABLE,...>', 'only these tables of the log')
+    .option('--rename <OLD=NEW...>', 'other names for tables')
+    .option('--hfiles <OUT>', 'into a folder for a bulk load instead of tables')
+    .addHelpText('after', REPLAY_HELP)
+    .action(async (src: string, _: unknown, command: Command) => {
+      const flags = command.optsWithGlobals<ReplayFlags>();
+      const { hfiles } = flags;
+      if (hfiles !== undefined) {
+        await withSource(src, null, context, (source) =>
+          replayRun(context, context.printer(flags), flags, (options) =>
+            replayToHFiles(source, context.io.env, hfiles, options),
+          ),
+        );
+        return;
+      }
+      await context.withStore(flags, async (store, printer) => {
+        await withSource(src, serverOf(store), context, (source) =>
+          replayRun(context, printer, flags, (options) => replayInto(source, store, options)),
+        );
+      });
+    });
+}
+
+async function withSource(
+  src: string,
+  target: RegionServer | null,
+  context: CliContext,
+  work: (source: LogSource) => Promise<void>,
+): Promise<void> {
+  const { env } = context.io;
+  if (await holdsBackups(env, src)) return work(await logOfBackups(env, src));
+  if (target !== null && target.layout.dir === src) {
+    await target.sync();
+    const hold = target.archive.hold(0n, 'wal replay');
+    try {
+      await work(logOfServer(target));
+    } finally {
+      hold.release();
+    }
+    return;
+  }
+  const view: EmbeddedConnection = await openReadOnly(env, src);
+  try {
+    await work(logOfServer(view.server));
+  } finally {
+    await view.close();
+  }
+}
+
+async function replayRun(
+  context: CliContext,
+  printer: Printer,
+  flags: ReplayFlags,
+  replay: (options: ReplayOptions) => Promise<ReplayReport>,
+): Promise<void> {
+  const progress = workProgress(context, 'replaying');
+  const { tables } = flags;
+  const to = lastTso(flags.to);
+  const report = await guarded(context, progress, () =>
+    replay({
+      ...progress.options,
+      from: firstTso(flags.from),
+      rename: parsePairs(flags.rename),
+      ...(to === null ? {} : { to }),
+      ...(tables === undefined ? {} : { tables: tables.split(',') }),
+    }),
+  );
+  if (report === null) return;
+  const { commits, cells, dropped, skipped } = report;
+  const notes = [
+    dropped > 0 ? `, ${dropped} cell(s) of dropped families left out` : '',
+    skipped > 0 ? `, ${skipped} range(s) of commits skipped the log and are not in it` : '',
+  ];
+  printer.either(
+    { ...report },
+    `Replayed ${commits} commit(s), ${cells} cell(s), of ${report.tables.join(', ')}${notes.join('')}`,
+  );
+  await printer.flush();
 }

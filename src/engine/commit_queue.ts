@@ -6,6 +6,7 @@
 import { StoreException, invariant } from '../io/index.ts';
 import type { Timers } from '../io/index.ts';
 import {
+  DoNotRetryIOException,
   LogFailedException,
   RegionTooBusyException,
   StoreClosedException,
@@ -250,6 +251,7 @@ export class CommitQueue {
     const reason = this.#stopped!;
     if (reason instanceof StoreClosedException) return new StoreClosedException(reason.message);
     if (reason instanceof ManifestFailedException) return reason;
+    if (reason instanceof DoNotRetryIOException) return reason; // Opened to read only.
     return new LogFailedException(
       `the store takes no writes until it is opened again: ${reason.message}`,
       { cause: reason },

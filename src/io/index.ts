@@ -10,3 +10,4 @@ export type { FsFault, FsOp, FsOpKind } from './sim_faults.ts';
 export { SimFs, type CrashOptions, type SimFsOptions } from './sim_fs.ts';
 export { seeded, SeededRandom } from './sim_random.ts';
 export { SimStuckError, SimTimers } from './sim_timers.ts';
+export { ViewFs, viewEnv } from './view_fs.ts';
