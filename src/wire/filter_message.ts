@@ -13,6 +13,7 @@ import type {
   SingleColumnValueFilterSpec,
 } from '../model/index.ts';
 import { compareOperatorOf, readComparator, simpleName } from './comparator_message.ts';
+import { COUNT_ON_ROW_FILTER, countOnRowFilter } from './count_on_row_filter.ts';
 import { ProtoReader } from './proto_reader.ts';
 
 /** Filters within each other: a deeper one is refused. */
@@ -31,6 +32,7 @@ export function readFilter(reader: ProtoReader, depth: number): FilterSpec {
     else if (reader.field === 2) body = reader.bytes();
     else reader.skip();
   }
+  if (className === COUNT_ON_ROW_FILTER) return countOnRowFilter(body);
   return filterOf(className, new ProtoReader(body), depth);
 }
 

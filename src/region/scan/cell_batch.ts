@@ -26,6 +26,11 @@ export interface BatchLimits {
   readonly examinedMax?: number;
   /** A row may be cut in parts where `bytesMax` is reached. */
   readonly partsAllowed?: boolean;
+  /**
+   * A row is cut as soon as a limit within it is reached and it has another cell, seen or not, as HBase does: what is flagged
+   * as partial may be all that is seen of the row. Default: only before a cell that is seen.
+   */
+  readonly cutsEarly?: boolean;
   /** Whole rows at most; of a row in parts the last counts. Default: no limit. */
   readonly rowsMax?: number;
 }
@@ -64,6 +69,10 @@ export class CellBatch {
   #cellsMax = NO_LIMIT;
   #examinedMax = NO_LIMIT;
   #partsAllowed = false;
+  /** Set by `begin`: the reader of the row asks `cut` before each further cell. */
+  cutsEarly = false;
+  /** The open row has parts among the finished results, or had before these were forgotten. */
+  hasParts = false;
   #rowsMax = NO_LIMIT;
 
   /** Chunks grow up to `chunkSizeMax` bytes, more for a longer row. A result kept alive keeps its whole chunk. */
@@ -79,6 +88,7 @@ export class CellBatch {
     this.#bytesMax = limits.bytesMax;
     this.#examinedMax = limits.examinedMax ?? NO_LIMIT;
     this.#partsAllowed = limits.partsAllowed ?? false;
+    this.cutsEarly = limits.cutsEarly ?? false;
     this.#rowsMax = limits.rowsMax ?? NO_LIMIT;
     this.#cellsMax = cellsMax;
     this.examined = 0;
@@ -121,6 +131,19 @@ export class CellBatch {
     return cut && this.isFull;
   }
 
+  /** The open row goes on: cuts it if it must be. True when that makes the batch full. */
+  cut(): boolean {
+    if (this.openCells === 0 || !this.#mustCut()) return false;
+    this.closeRow(true);
+    return this.isFull;
+  }
+
+  /** The row has no cells but those of its parts. */
+  endRow(): void {
+    this.hasParts = false;
+    this.rows++;
+  }
+
   #mustCut(): boolean {
     if (this.openCells >= this.#cellsMax) return true;
     return this.#partsAllowed && this.bytes + this.#at - this.#openFrom >= this.#bytesMax;
@@ -132,6 +155,7 @@ export class CellBatch {
     this.#spans.push(this.#openFrom, this.#at, this.openCells, partial ? 1 : 0);
     this.size++;
     if (!partial) this.rows++;
+    this.hasParts = partial;
     this.bytes += this.#at - this.#openFrom;
     this.#openFrom = this.#at;
     this.openCells = 0;
@@ -203,6 +227,7 @@ export class CellBatch {
   reset(): void {
     this.clear();
     this.dropRow();
+    this.hasParts = false;
   }
 
   /** The open row for `filterRowCells`. The packed cells are this batch's. */

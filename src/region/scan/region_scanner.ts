@@ -248,7 +248,8 @@ export class RegionScanner {
     const filter = this.#filter;
     if (filter !== null && this.#filtersRows) filter.filterRowCells(batch.openRow());
     if (batch.openCells === 0) {
-      this.rowsFiltered++;
+      if (batch.hasParts) this.#endRow(batch);
+      else this.rowsFiltered++;
       return;
     }
     if (filter !== null && filter.filterRow()) {
@@ -256,8 +257,18 @@ export class RegionScanner {
       batch.dropRow();
       return;
     }
-    invariant(this.#rowsLeft > 0, 'a row beyond the limit was read');
     batch.closeRow(false);
+    this.#countRow();
+  }
+
+  /** The row's parts were all of it. */
+  #endRow(batch: CellBatch): void {
+    batch.endRow();
+    this.#countRow();
+  }
+
+  #countRow(): void {
+    invariant(this.#rowsLeft > 0, 'a row beyond the limit was read');
     this.#rowsLeft--;
     if (this.#rowsLeft === 0) this.#stage = ENDED;
   }

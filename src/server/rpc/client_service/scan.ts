@@ -37,6 +37,7 @@ interface Fetch {
   readonly rowsMax: number;
   readonly bytesMax: number;
   readonly partsAllowed: boolean;
+  readonly cutsEarly: true;
   readonly examinedMax: number;
   /** On the steady clock; Infinity for a client that hears no heartbeats. */
   readonly untilMs: number;
@@ -194,6 +195,7 @@ export class Scans {
         rowsMax: limitOfRows > 0 ? limitOfRows : Infinity,
         bytesMax: client.maxResultSizeBytes,
         partsAllowed: handlesPartials,
+        cutsEarly: true,
         examinedMax: EXAMINED_MAX,
         untilMs: handlesPartials && handlesHeartbeats ? this.#patience(call) : Infinity,
       };
@@ -233,7 +235,9 @@ export class Scans {
       batch.bytes >= fetch.bytesMax ||
       batch.rows >= fetch.rowsMax;
     if (!isFull) return 'turn';
-    return { isEnd: scanner.hasMore?.() === false, isHeartbeat: false };
+    // Where the size ends an answer HBase does not look whether anything comes behind; clients count the calls.
+    const looksOn = batch.bytes < fetch.bytesMax;
+    return { isEnd: looksOn && scanner.hasMore?.() === false, isHeartbeat: false };
   }
 
   /** Goes on with a fetch that wants bytes from the disk, or a turn for others in between. */
