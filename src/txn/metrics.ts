@@ -3,8 +3,8 @@ export class TransactionMetrics {
   begins = 0;
   commits = 0;
   labelsForgotten = 0;
-  readonly aborts = new Map<string, number>();
-  readonly rejects = new Map<string, number>();
+  readonly aborts: Map<string, number> = new Map();
+  readonly rejects: Map<string, number> = new Map();
   readonly prepareLatency: Latency = new Latency();
   readonly commitLatency: Latency = new Latency();
 

@@ -55,7 +55,7 @@ export class Txn {
   /** OPEN: what was loaded and not spilled. */
   batches: LoadBatch[] = [];
   batchBytes = 0;
-  readonly requests = new Map<number, LoadedRequest>();
+  readonly requests: Map<number, LoadedRequest> = new Map();
   /** OPEN or PREPARED: what lies in files. */
   staged: StagedFiles | null = null;
   /** PREPARED: what it will commit, unless staged. */
@@ -63,7 +63,7 @@ export class Txn {
   isFresh = false;
   slot: number | null = null;
   /** Prepare is under way or done: drops ask for these. */
-  readonly touched = new Map<number, Set<number>>();
+  readonly touched: Map<number, Set<number>> = new Map();
   intents: readonly IntentRows[] = [];
   /** Why its cells cannot be trusted. */
   corrupt: string | null = null;
