@@ -61,6 +61,22 @@ function createRequest(
     .finish();
 }
 
+/** What HBase says of every family. */
+const ALWAYS_TOLD = {
+  BLOCKCACHE: 'true',
+  BLOCKSIZE: '65536',
+  BLOOMFILTER: 'ROW',
+  COMPRESSION: 'NONE',
+  DATA_BLOCK_ENCODING: 'NONE',
+  INDEX_BLOCK_ENCODING: 'NONE',
+  IN_MEMORY: 'false',
+  KEEP_DELETED_CELLS: 'FALSE',
+  MIN_VERSIONS: '0',
+  REPLICATION_SCOPE: '0',
+  TTL: '2147483647',
+  VERSIONS: '1',
+};
+
 async function failure(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => null,
@@ -123,7 +139,7 @@ describe('tables', () => {
       configuration: {},
       families: ['f', 'g'].map((name) => ({
         name,
-        attributes: { VERSIONS: '3', 'my.own': 'x' },
+        attributes: { ...ALWAYS_TOLD, VERSIONS: '3', 'my.own': 'x' },
         configuration: { k: 'v' },
       })),
     });
@@ -138,7 +154,7 @@ describe('tables', () => {
         .map((name) => decodeTableName(name));
     expect(await named('t.*', false)).toEqual(['t1']);
     expect(await named('default:t1', false)).toEqual(['t1']);
-    expect(await named('.*', true)).toEqual(['hbase:meta', 'hbase:namespace', 't1']);
+    expect(await named('.*', true)).toEqual(['t1', 'hbase:meta', 'hbase:namespace']);
   });
 
   test('a modified table loses what the new descriptor does not say', async () => {
@@ -153,6 +169,7 @@ describe('tables', () => {
     const [after] = (await master.call('GetTableDescriptors', tableRequest('t1'))).messages(1);
     expect(decodeTable(after!)).toEqual({
       ...schema,
+      families: [{ ...schema.families[0], attributes: ALWAYS_TOLD }],
       attributes: { READONLY: 'true', 'hbase.store.file-tracker.impl': 'DEFAULT' },
     });
     const status = await master.call('GetSchemaAlterStatus', tableRequest('t1'));

@@ -50,11 +50,10 @@ export function clusterStatus(master: Master, request: Fields, { peer }: RpcCall
 }
 
 function tableCounts({ engine, cluster }: Master): Uint8Array[] {
-  const user = engine.catalog.userTables().map(({ name, enabled, regions }) => ({
-    name,
-    open: enabled ? regions.length : 0,
-    total: regions.length,
-  }));
+  const user = engine.catalog.userTables().map(({ name, enabled, regions }) => {
+    const total = enabled ? regions.length : 0;
+    return { name, open: total, total };
+  });
   const own = cluster.system.regionInfos().map(({ table }) => ({ name: table, open: 1, total: 1 }));
   return [...user, ...own].map(({ name, open, total }) => {
     const counts = new MessageWriter()

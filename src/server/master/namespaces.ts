@@ -2,7 +2,7 @@
  * MasterService on namespaces (protocol/admin.md section 4). A descriptor is field 1 of what is sent for it, the nonce's
  * group field 2.
  */
-import { DoNotRetryIOException } from '../../model/index.ts';
+import { ConstraintException, DoNotRetryIOException, parseTableName } from '../../model/index.ts';
 import { MessageWriter, decodeNamespace, encodeNamespace } from '../../wire/index.ts';
 import type { Handlers } from '../meta/handlers.ts';
 import type { Master } from './master.ts';
@@ -27,7 +27,8 @@ export function namespaceHandlers(master: Master): Handlers {
         { request, call, nonceAt: 2, kind: 'ModifyNamespaceProcedure' },
         async () => {
           const { name, configuration } = decodeNamespace(request.message(1));
-          await schema.modifyNamespace(name, configuration);
+          master.checkNamespace(name);
+        await schema.modifyNamespace(name, configuration);
         },
       ),
     DeleteNamespace: (request, call) =>
@@ -36,7 +37,9 @@ export function namespaceHandlers(master: Master): Handlers {
         async () => {
           const name = request.text(1);
           if (name === null) throw new DoNotRetryIOException('namespaceName is missing');
-          await schema.dropNamespace(name);
+          master.checkNamespace(name);
+        checkEmpty(master, name);
+        await schema.dropNamespace(name);
         },
       ),
     GetNamespaceDescriptor: (request) => {
@@ -48,4 +51,15 @@ export function namespaceHandlers(master: Master): Handlers {
       new MessageWriter().allBytes(1, schema.namespaces().map(descriptor)).finish(),
     ListNamespaces: () => new MessageWriter().texts(1, schema.namespaces()).finish(),
   };
+}
+
+/** Throws ConstraintException in HBase's words. */
+function checkEmpty({ engine }: Master, name: string): void {
+  const tables = engine.catalog
+    .userTables()
+    .filter((table) => parseTableName(table.name).namespace === name);
+  if (tables.length === 0 || name === 'default') return;
+  throw new ConstraintException(
+    `Only empty namespaces can be removed. Namespace ${name} has ${tables.length} tables`,
+  );
 }

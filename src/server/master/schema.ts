@@ -1,8 +1,22 @@
 /** Descriptors between the wire and the engine. */
+import { FAMILY_ATTRIBUTES } from '../../model/index.ts';
 import type { FamilySchema, FamilySpec, TableSchema, TableSpec } from '../../model/index.ts';
 
 /** Which tracker of store files a table uses; servers of HBase set it in every new table. */
 export const FILE_TRACKER = 'hbase.store.file-tracker.impl';
+
+/** The descriptor as servers of HBase send it: what is always told of a family is there, whether it was set or not. */
+export function told(schema: TableSchema): TableSchema {
+  const always = FAMILY_ATTRIBUTES.filter((attribute) => attribute.always === true);
+  const defaults = Object.fromEntries(always.map((known) => [known.name, known.default ?? '']));
+  return {
+    ...schema,
+    families: schema.families.map((family) => ({
+      ...family,
+      attributes: { ...defaults, ...family.attributes },
+    })),
+  };
+}
 
 /** What makes a new table of this descriptor. Attributes are taken as they are, known or not. */
 export function specOf(schema: TableSchema, splitKeys: readonly Uint8Array[]): TableSpec {

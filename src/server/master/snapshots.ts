@@ -3,7 +3,11 @@
  * 5 version, 6 owner, 8 ttl (seconds, 0: none). The type is kept as long as the server runs; a snapshot is of its content
  * at one moment whatever its type.
  */
-import { DoNotRetryIOException, TableNotFoundException } from '../../model/index.ts';
+import {
+  DoNotRetryIOException,
+  SnapshotExistsException,
+  TableNotFoundException,
+} from '../../model/index.ts';
 import { canonicalTableName } from '../../model/index.ts';
 import type { SnapshotDescription } from '../../model/index.ts';
 import { EMPTY_MESSAGE, Fields, MessageWriter } from '../../wire/index.ts';
@@ -35,6 +39,10 @@ export function snapshotHandlers(master: Master): Handlers {
       const message = await master.procedure(
         { request, call, nonceAt: 2, kind: 'SnapshotProcedure' },
         async () => {
+          if (all().some((snapshot) => snapshot.name === name)) {
+            const text = `Snapshot '${name}' already stored on the filesystem.`;
+            throw new SnapshotExistsException(text);
+          }
           await snapshots.create(name, snapshotTable(master, asked));
           const owner = call.peer.user;
           told.set(name, { type: asked.int(4, FLUSH), owner, ttl: asked.int(8, 0) });

@@ -20,7 +20,7 @@ import type { Handlers } from '../meta/handlers.ts';
 import { namePattern } from '../meta/regex.ts';
 import { isSystemTable, refuseSystemTable } from './master.ts';
 import type { Master } from './master.ts';
-import { FILE_TRACKER, changeOf, familyChangeOf, familySpecOf, specOf } from './schema.ts';
+import { FILE_TRACKER, changeOf, familyChangeOf, familySpecOf, specOf, told } from './schema.ts';
 
 export function tableHandlers(master: Master): Handlers {
   return { ...readers(master), ...changers(master), ...familyChangers(master) };
@@ -30,8 +30,9 @@ function readers(master: Master): Handlers {
   const { catalog } = master.engine;
   return {
     GetSchemaAlterStatus: (request) => {
-      const { regions } = master.table(decodeTableName(request.message(1)));
-      return new MessageWriter().int(1, 0).int(2, regions.length).finish();
+      const { enabled, regions } = master.table(decodeTableName(request.message(1)));
+      const total = enabled ? regions.length : 0;
+      return new MessageWriter().int(1, 0).int(2, total).finish();
     },
     GetTableDescriptors: (request) => {
       const names = request.messages(1).map(decodeTableName);
@@ -39,18 +40,18 @@ function readers(master: Master): Handlers {
         names.length > 0
           ? names.flatMap((name) => schemasOf(master).filter((schema) => schema.name === name))
           : selectTables(master, request, { regex: 2, includeSystem: 3, namespace: 4 });
-      return new MessageWriter().allBytes(1, schemas.map(encodeTable)).finish();
+      return new MessageWriter().allBytes(1, schemas.map((schema) => encodeTable(told(schema)))).finish();
     },
     GetTableNames: (request) => {
       const schemas = selectTables(master, request, { regex: 1, includeSystem: 2, namespace: 3 });
       return namesMessage(schemas);
     },
     ListTableDescriptorsByState: (request) =>
-      new MessageWriter().allBytes(1, inState(master, request).map(encodeTable)).finish(),
+      new MessageWriter().allBytes(1, inState(master, request).map((schema) => encodeTable(told(schema)))).finish(),
     ListTableNamesByState: (request) => namesMessage(inState(master, request)),
     ListTableDescriptorsByNamespace: (request) =>
       new MessageWriter()
-        .allBytes(1, inNamespace(master, request.text(1) ?? '').map(encodeTable))
+        .allBytes(1, inNamespace(master, request.text(1) ?? '').map((schema) => encodeTable(told(schema))))
         .finish(),
     ListTableNamesByNamespace: (request) =>
       namesMessage(inNamespace(master, request.text(1) ?? '')),
@@ -74,6 +75,7 @@ function changers(master: Master): Handlers {
     CreateTable: (request, call) =>
       master.procedure({ request, call, nonceAt: 3, kind: 'CreateTableProcedure' }, async () => {
         const table = decodeTable(request.message(1));
+        master.checkNamespace(parseTableName(table.name).namespace);
         await schema.createTable(specOf(table, splitKeysOf(request.allBytes(2))));
       }),
     DeleteTable: (request, call) =>
@@ -201,10 +203,17 @@ function namesMessage(schemas: readonly TableSchema[]): Uint8Array {
   return new MessageWriter().allBytes(1, names).finish();
 }
 
-/** All descriptors, those of system tables too, by name. */
+/** All descriptors, those of system tables too, by namespace and name. */
 function schemasOf(master: Master): TableSchema[] {
   const user = master.engine.catalog.userTables().map(({ schema }) => schema);
-  return [...user, ...master.cluster.system.schemas].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return [...user, ...master.cluster.system.schemas].sort((a, b) => compareNames(a.name, b.name));
+}
+
+function compareNames(one: string, other: string): number {
+  const a = parseTableName(one);
+  const b = parseTableName(other);
+  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
+  return a.qualifier < b.qualifier ? -1 : 1;
 }
 
 function inNamespace(master: Master, namespace: string): TableSchema[] {

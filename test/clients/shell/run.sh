@@ -21,13 +21,11 @@ cat > "$conf/hbase-site.xml" <<XML
   <property><name>hbase.client.retries.number</name><value>4</value></property>
 </configuration>
 XML
-# Each command is printed in front of what it prints.
-sed -E 's/.*/puts %q@> &@\n&/' "$here/shell/commands.txt" > "$conf/script.rb"
+cp "$here/shell/commands.txt" "$conf/script.rb"
 echo exit >> "$conf/script.rb"
-# Errors of a command must not end the script.
 # shellcheck disable=SC2086
 java -Xmx768m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 $java_opens -Dhbase.ruby.sources="$ruby" -cp "$conf:$lib/*" \
-  org.jruby.JarBootstrapMain -n < "$conf/script.rb" > "$conf/raw.txt" 2> "$conf/errors.txt" || :
+  org.jruby.JarBootstrapMain < "$conf/script.rb" > "$conf/raw.txt" 2> "$conf/errors.txt" || :
 # What differs from run to run: times, hosts, ids.
 sed -E -f "$here/shell/normalize.sed" "$conf/raw.txt" > "$conf/printed.txt"
 if [ "${1:-}" = --record ]; then
