@@ -27,3 +27,22 @@ export {
   StoreException,
 } from './io/index.ts';
 export { fromStringBinary, toStringBinary } from './cell/index.ts';
+export type {
+  Change,
+  ChangeCell,
+  ChangesOptions,
+  CommitChange,
+  GapChange,
+  WatermarkChange,
+} from './backup/feed/index.ts';
+export type { TransactionKnobs } from './txn/index.ts';
+export { ExactlyOnceException, ExactlyOnceWriter } from './client/exactly_once_writer.ts';
+export type {
+  Committable,
+  ExactlyOnceOptions,
+  RestoredState,
+  WriteMode,
+} from './client/exactly_once_writer.ts';
+export { ApiClient, ApiException, NoAnswerException, RemoteTransactions } from './client/txn/index.ts';
+export type { ApiClientOptions, ApiCredentials } from './client/txn/index.ts';
+export { realEnv } from './io/index.ts';

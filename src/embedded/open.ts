@@ -2,6 +2,8 @@
  * `open` as users have it: the engine with what the layers above it add (transactions, the change feed, backups) on one
  * connection. Lies below `server` and `cli`, which serve and drive such a connection.
  */
+import { changesOf } from '../backup/feed/index.ts';
+import type { Change, ChangesOptions } from '../backup/feed/index.ts';
 import { EmbeddedConnection, commitOptions, openServer, transactOverAll } from '../engine/index.ts';
 import type { OpenOptions, RegionServer, TableState } from '../engine/index.ts';
 import { TableNotFoundException, isHiddenTable } from '../model/index.ts';
@@ -14,9 +16,10 @@ import type {
   TransactionalConnection,
   WideTransaction,
   WorkOptions,
+  XaResource,
 } from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
-import { TransactionHandle, TransactionManager } from '../txn/index.ts';
+import { TransactionHandle, TransactionManager, XaVerbs } from '../txn/index.ts';
 import type { TransactionKnobs } from '../txn/index.ts';
 
 /** Options of the store as a whole. */
@@ -59,6 +62,19 @@ export class StoreConnection extends EmbeddedConnection implements Transactional
         commitOptions(server, table, mutation, { durability }),
     };
     return server.track(() => transactOverAll(parts, work, options));
+  }
+
+  /** XA's verbs on the same transactions. */
+  get xa(): XaResource {
+    return new XaVerbs(this.transactions);
+  }
+
+  /**
+   * The commits of the log in the order of their TSOs, each whole, up to what is on the disk. A consumer that has taken a
+   * commit goes on from its TSO + 1. Leaving the loop closes it. Throws SnapshotTooOld.
+   */
+  changes(options: ChangesOptions = {}): AsyncGenerator<Change, void, void> {
+    return changesOf(this.server, options);
   }
 
   override async close(): Promise<void> {
