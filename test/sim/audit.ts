@@ -78,7 +78,8 @@ export class Audit {
     const pinned = pins.named.map(({ tso }) => tso);
     const known = [...moments, ...pinned];
     if (known.length === 0) return;
-    const tsos = [random.int(known.length), random.int(known.length)].map((at) => known[at]!);
+    const recent = known.slice(-12);
+    const tsos = [known, recent, recent].map((list) => list[random.int(list.length)]!);
     for (const tso of new Set([...tsos, ...pinned.slice(-2)])) {
       for (const name of tables) {
         const table = model.at(name, tso);

@@ -6,7 +6,7 @@
 import type { Mutation } from '../../src/model/index.ts';
 import { cellsText, cellText, type ModelCell } from './cells.ts';
 import { DataError, effectOf, holds, rowOf, type CommitPlace, type Effect } from './effects.ts';
-import { SimFailure, type Instant, type Intent, type ReadRecord } from './history.ts';
+import { SimFailure, type GroupRead, type Instant, type Intent, type ReadRecord } from './history.ts';
 import type { FileEvent, FlushClaim } from './file_watch.ts';
 import type { Ledger } from './ledger.ts';
 import type { Model, ModelTable, Moment, SchemaVersion } from './model.ts';
@@ -497,14 +497,32 @@ function turns(first: number, last: number): number[] {
 
 /** Null: the operation cannot commit there. */
 function tryEffect(place: CommitPlace, intent: Intent): Effect | null {
-  const { mutations, condition } = intent;
+  const { mutations, condition, group } = intent;
   try {
+    if (group !== null) {
+      const floors = groupFloors(place, group);
+      return floors === null ? null : effectOf({ ...place, floors }, mutations);
+    }
     if (condition !== null && !holds(place, rowOf(mutations[0]!), condition)) return null;
     return effectOf(place, mutations, condition);
   } catch (error) {
     if (error instanceof DataError) return null;
     throw error;
   }
+}
+
+/** The newest timestamps that a transaction has read, by row; null: its reads are not true just below its commit. */
+function groupFloors(
+  { table, version, tso, turn, nowMs }: CommitPlace,
+  reads: readonly GroupRead[],
+): Map<string, number> | null {
+  const floors = new Map<string, number>();
+  for (const { row, options, answer } of reads) {
+    const cells = table.read(version, row, options, { tso: tso - 1n, turn, nowMs });
+    if (cellsText(cells) !== answer) return null;
+    for (const { ts } of cells) floors.set(row, Math.max(ts, floors.get(row) ?? 0));
+  }
+  return floors;
 }
 
 /** The state at `from` and after each commit up to `to`. */

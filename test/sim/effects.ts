@@ -39,6 +39,8 @@ export interface CommitPlace {
   readonly nowMs: number;
   /** Changes of files that had been made when it was read. */
   readonly turn: number;
+  /** Least timestamps of what is put, by row: what a transaction has read. */
+  readonly floors?: ReadonlyMap<string, number>;
 }
 
 /** An operation that failed on what it read, with HBase's class for it. */
@@ -200,7 +202,7 @@ class Composer {
         type: PUT,
         value: valueText(input.value),
         ttlMs: input.ttl ?? ttl,
-        floor: this.#floor,
+        floor: Math.max(this.#floor, this.#place.floors?.get(row) ?? 0),
       });
     }
   }

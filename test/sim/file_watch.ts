@@ -20,6 +20,8 @@ export interface RewriteFacts {
   readonly read: readonly string[];
   /** Changes of files before it began. */
   readonly startTurn: number;
+  /** The oracle's time then, which judges TTL. */
+  readonly nowMs: number;
 }
 
 /** One commit of the manifest. */
@@ -84,7 +86,8 @@ export class FileWatch {
     this.#watchManifest(parts.env);
   }
 
-  #watchJobs({ executor }: SimEnv): void {
+  #watchJobs(env: SimEnv): void {
+    const { executor } = env;
     const { layout } = this.#server;
     const run = executor.run.bind(executor);
     executor.run = <Input, Output>(job: Job<Input, Output>): Promise<Output> => {
@@ -97,6 +100,7 @@ export class FileWatch {
           historyPath: input.historyPath === null ? null : layout.relative(input.historyPath),
           read: input.files.map((file) => layout.relative(file.path)),
           startTurn: this.turn,
+          nowMs: Math.max(env.clock.nowMs(), this.#server.oracle.physicalMs),
         });
       }
       return run(job);

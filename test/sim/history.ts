@@ -22,6 +22,13 @@ export interface Instant {
   readonly isChanging: boolean;
 }
 
+/** What a transaction has read, and what its write goes by. */
+export interface GroupRead {
+  readonly row: string;
+  readonly options: ReadOptions;
+  readonly answer: string;
+}
+
 /** A commit that a client asked for: one operation, or one member of a batch. */
 export interface Intent {
   readonly step: number;
@@ -31,6 +38,8 @@ export interface Intent {
   readonly condition: ColumnCondition | null;
   /** The millisecond that the operations of a batch share; null for none. */
   readonly batchMs: number | null;
+  /** Reads of a transaction's last attempt: they must be true at its commit. Null: it is none. */
+  readonly group: readonly GroupRead[] | null;
   readonly nonce: string | null;
   /** The request, for a retry; null for members of a batch. */
   readonly write: Write | null;

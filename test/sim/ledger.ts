@@ -295,6 +295,7 @@ export class Ledger {
       return [];
     };
     const isMajor = this.#isOfAll(facts);
+    if (input.nowMs !== facts.nowMs) this.fail(`${path} judges TTL at ${input.nowMs}, not ${facts.nowMs}`);
     if (input.kind === 'flush') this.counts.flushes++;
     else this.counts.compactions++;
     const fault = faultOf({

@@ -41,6 +41,8 @@ export interface LifeParts {
   readonly journal: Journal;
   readonly told: Told;
   readonly tables: readonly string[];
+  /** With those that have clients of their own. */
+  readonly maintained: readonly string[];
   readonly clients: number;
   /** Retries of requests whose outcome nobody knows. */
   readonly retries: Retry[];

@@ -17,6 +17,10 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'RegionTooBusyException',
 ]);
 
+/** A row of the table: the bank has others. */
+const rowOf = (table: string, row: string): string =>
+  table === 'bank' ? `${row.toUpperCase()}1` : row;
+
 export class MaintainedLife extends ReadingLife {
   async maintain(): Promise<void> {
     const { random, env, journal, workload, maintenanceMs } = this.parts;
@@ -24,7 +28,7 @@ export class MaintainedLife extends ReadingLife {
       await env.timers.sleep(random.float() * 2 * maintenanceMs);
       if (!this.isLive) return;
       journal.nextStep();
-      const table = workload.pick(this.parts.tables);
+      const table = workload.pick(this.parts.maintained);
       // Some work goes on beside what comes next.
       const work = this.#run(table, workload.maintenance());
       if (random.chance(0.7)) await work;
@@ -63,7 +67,7 @@ export class MaintainedLife extends ReadingLife {
       case 'history':
         return this.server.background.history.run();
       case 'split':
-        return admin.split(table, ...(work.row === null ? [] : [work.row]));
+        return admin.split(table, ...(work.row === null ? [] : [rowOf(table, work.row)]));
       case 'merge':
         return this.#merge(table, work.index);
       case 'normalize':

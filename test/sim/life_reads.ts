@@ -30,7 +30,7 @@ export class ReadingLife extends LifeCore {
       case 2:
         return new Date(env.clock.nowMs() - random.int(8));
       case 3:
-        return oneOf(moments);
+        return oneOf(random.chance(0.5) ? moments.slice(-12) : moments);
       case 4:
         return oneOf(pins.live(this.clockMax))?.tso;
       default:

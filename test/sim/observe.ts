@@ -64,6 +64,21 @@ export function observe(
       nonce: hex(options.nonce),
     });
   };
+  const commitParts = queue.commitParts.bind(queue);
+  queue.commitParts = (parts, options): void => {
+    commitParts(parts, options);
+    const tso = appliedTso(server);
+    const [first] = parts;
+    sink({
+      kind: 'commit',
+      tso,
+      tableId: first?.table.id ?? 0,
+      cells: parts.flatMap(({ mutation }) => cellsOf(mutation, tso)),
+      durability: options.durability,
+      turn: turn(),
+      nonce: hex(options.nonce),
+    });
+  };
   const commitControl = queue.commitControl.bind(queue);
   queue.commitControl = (body) => {
     const stamp = commitControl(body);

@@ -34,7 +34,7 @@ export function profileOf(random: SeededRandom): Profile {
       durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
       memstoreBytes: (isBusy || random.chance(0.2) ? 1 : 64) * 1024 * 1024,
       logBytesMax: random.chance(0.5) ? 1024 * 1024 : 256 * 1024 * 1024,
-      historyRetentionMs: [0, 20, 2000, 3_600_000, 3_600_000][random.int(5)]!,
+      historyRetentionMs: [20, 2000, 3_600_000, 3_600_000, 3_600_000][random.int(5)]!,
       historyFilesMax: 2 + random.int(4),
       ...(random.chance(0.15) ? { historyBytesMax: random.int(20_000) } : {}),
       autoCompact: random.chance(0.7),

@@ -21,6 +21,7 @@ import { SimFailure } from './history.ts';
 import { Journal } from './journal.ts';
 import { Ledger } from './ledger.ts';
 import { factsOf, Life } from './life.ts';
+import { BANK } from './life_bank.ts';
 import type { LifeParts, Retry, Told } from './life_core.ts';
 import { Model } from './model.ts';
 import { readLog, readTso, type Commit, type Entry } from './observe.ts';
@@ -121,7 +122,7 @@ export class Simulation {
       pins: this.#pins,
       journal: this.journal,
       random: this.#random.fork(),
-      tables: TABLES,
+      tables: [...TABLES, BANK],
       moments: this.#moments,
     });
     this.#profile = profileOf(this.#random);
@@ -225,6 +226,7 @@ export class Simulation {
       journal: this.journal,
       told: this.#told,
       tables: TABLES,
+      maintained: [...TABLES, BANK],
       clients,
       retries: this.#retries,
       changes,
@@ -392,9 +394,7 @@ export class Simulation {
     this.#undecided = events.filter((event) => event.turn === 0);
     this.#turn = turn;
     this.#pins.endLife();
-    for (let i = 0; i < 3 && entries.length > 0; i++) {
-      this.#moments.push(entries[this.#random.int(entries.length)]!.tso);
-    }
+    this.#remember(entries);
     this.#endings[ending]++;
     this.#commits += entries.length;
     this.#reads += reads.length;
@@ -408,6 +408,19 @@ export class Simulation {
     for (const { state, write, table } of intents) {
       const isRetried = (state === 'pending' || state === 'unknown') && write !== null;
       if (isRetried && this.#retries.length < 20) this.#retries.push({ table, write });
+    }
+  }
+
+  /** Moments of a life to read as of later: some commits, and what lies on both sides of switches and changes of schema. */
+  #remember(entries: readonly Entry[]): void {
+    const random = this.#random;
+    const controls = entries.filter(({ kind }) => kind === 'control');
+    for (let i = 0; i < 3 && entries.length > 0; i++) {
+      this.#moments.push(entries[random.int(entries.length)]!.tso);
+    }
+    for (let i = 0; i < 3 && controls.length > 0; i++) {
+      const { tso } = controls[random.int(controls.length)]!;
+      this.#moments.push(tso - BigInt(random.int(3)));
     }
   }
 
