@@ -48,9 +48,11 @@ export class ResultWriter {
     this.cellBytes += packed.length;
     if (!this.#out.cellBlocks) {
       writeCells(writer, packed);
+      writer.bool(4, false);
       return;
     }
     writer.uint32(2, result.size);
+    writer.bool(4, false);
     this.cells.push(blockOf(packed, result.size, this.#out.cellTags));
   }
 

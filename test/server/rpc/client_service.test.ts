@@ -184,7 +184,7 @@ describe('mutate', () => {
     const once = await mutate(increment, { nonceGroup: 3n });
     const again = await mutate(increment, { nonceGroup: 3n });
     expect(cellTexts(again.cells)).toEqual(cellTexts(once.cells));
-    expect(hex(once.message)).toBe('0a021001');
+    expect(hex(once.message)).toBe('0a0410012000'); // As recorded: golden/wire/4-put….
     expect(once.cells.subarray(-8)).toEqual(Buffer.from('0000000000000005', 'hex'));
     await mutate({ type: APPEND, row: 'a', values: { 'f:s': 'x' } });
     const appended = await mutate({ type: APPEND, row: 'a', values: { 'f:s': 'y' } });
