@@ -79,3 +79,31 @@ npm_with() {
   fi
   echo "$dir"
 }
+
+# start_gateway CLASS PORT ARGUMENTS…: one of HBase's gateways on 127.0.0.1, in front of the server, with the libraries in $lib. It
+# is stopped when the script ends.
+start_gateway() {
+  class=$1 port=$2
+  shift 2
+  gateway_dir=$(mktemp -d)
+  cat > "$gateway_dir/hbase-site.xml" <<XML
+<configuration>
+  <property><name>hbase.zookeeper.quorum</name><value>127.0.0.1</value></property>
+  <property><name>hbase.zookeeper.property.clientPort</name><value>${zookeeper##*:}</value></property>
+  <property><name>hbase.client.retries.number</name><value>4</value></property>
+  <property><name>hbase.thrift.info.port</name><value>-1</value></property>
+  <property><name>hbase.rest.info.port</name><value>-1</value></property>
+  <property><name>hbase.rest.host</name><value>127.0.0.1</value></property>
+  <property><name>hbase.rest.port</name><value>$port</value></property>
+</configuration>
+XML
+  # shellcheck disable=SC2086
+  java -Xmx512m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 $java_opens -cp "$gateway_dir:$lib/*" "$class" "$@" \
+    > "$gateway_dir/log" 2>&1 &
+  gateway_pid=$!
+  trap 'kill $gateway_pid $server_pid 2>/dev/null || :; rm -rf "$gateway_dir" "$server_out"' EXIT
+  until node -e "require('node:net').connect($port, '127.0.0.1').on('connect', () => process.exit(0)).on('error', () => process.exit(1))"; do
+    kill -0 "$gateway_pid" 2>/dev/null || { cat "$gateway_dir/log" >&2; exit 1; }
+    sleep 0.2
+  done
+}
