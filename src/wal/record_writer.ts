@@ -64,7 +64,11 @@ export class RecordWriter {
     invariant(!this.#open, 'a log record is begun inside another');
     const buf = batch.buf;
     const at = batch.length;
-    invariant(at + RECORD_HEADER_SIZE + NONCE_SIZE + TRANSACTION_SIZE <= limit, 'no room for a log record', limit);
+    invariant(
+      at + RECORD_HEADER_SIZE + NONCE_SIZE + TRANSACTION_SIZE <= limit,
+      'no room for a log record',
+      limit,
+    );
     this.#buf = buf;
     this.#startAt = at;
     this.#limit = limit;

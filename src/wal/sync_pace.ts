@@ -1,9 +1,13 @@
 /**
  * Whether the log may block the thread for a lone waiter. Blocking saves two trips through the event loop (5,000 commits
  * a second instead of 3,500), but on a busy disk one sync was seen to take 179 ms: so only after a run of quick
- * syncs, and not many times before the event loop had its turn.
+ * syncs, and not many times before the event loop had its turn. Handing bytes to the system without a sync is always quick,
+ * unless the system itself makes writers wait.
  */
 const QUICK_MS = 1;
+/** A copy to the system takes some 5 us; where it takes this long the system makes writers wait. */
+const SLOW_COPY_MS = 5;
+const COPIES_AFTER_SLOW = 200;
 /** Quick syncs in a row before blocking, after the start and after each slow one. */
 const QUICK_SYNCS_MIN = 8;
 /** Turns taken in microtasks before one goes through the event loop. */
@@ -13,6 +17,8 @@ export class SyncPace {
   readonly #mayBlock: boolean;
   #quickCount = 0;
   #microtaskTurns = 0;
+  /** Writes still to be made in the background after one that took long. */
+  #slowCopies = 0;
 
   constructor(mayBlock: boolean) {
     this.#mayBlock = mayBlock;
@@ -27,9 +33,21 @@ export class SyncPace {
     return this.#mayBlock && this.#quickCount >= QUICK_SYNCS_MIN;
   }
 
-  /** Whether the next turn may start in a microtask; counts it. */
+  noteCopy(elapsedMs: number): void {
+    if (elapsedMs > SLOW_COPY_MS) this.#slowCopies = COPIES_AFTER_SLOW;
+  }
+
+  /** Whether bytes may be handed to the system in the thread; counts down after a slow write. */
+  takeCopy(): boolean {
+    if (!this.#mayBlock) return false;
+    if (this.#slowCopies === 0) return true;
+    this.#slowCopies--;
+    return false;
+  }
+
+  /** Whether the next turn, which is a quick one, may start in a microtask; counts it. */
   takeMicrotask(): boolean {
-    const may = this.mayBlock && this.#microtaskTurns < MICROTASK_TURNS_MAX;
+    const may = this.#microtaskTurns < MICROTASK_TURNS_MAX;
     this.#microtaskTurns = may ? this.#microtaskTurns + 1 : 0;
     return may;
   }

@@ -375,22 +375,34 @@ export class LogWriter {
   #kick(): void {
     if (this.#isRunning || this.#failure !== null) return;
     this.#isRunning = true;
-    if (this.#isLone() && this.#pace.takeMicrotask()) queueMicrotask(this.#takeTurn);
+    if (this.#isQuick(1) && this.#pace.takeMicrotask()) queueMicrotask(this.#takeTurn);
     // Through the event loop, so that every commit that is about to come is in the batch.
     else this.#env.timers.soon(this.#takeTurn);
   }
 
-  /** One commit waits, and the disk can be expected to answer at once. */
-  #isLone(): boolean {
+  /** The gathering batch can be expected to be done with at once, so that the thread may wait: see `#isLone` and `#isCopy`. */
+  #isQuick(writersMax: number): boolean {
     const batch = this.#gathering;
-    const isSmall = batch.splitAt < 0 && batch.length <= BLOCKING_BYTES_MAX;
-    const isAlone = batch.waiterCount === 1 && isSmall && this.#waiters.length === 0;
-    return isAlone && this.#pace.mayBlock && !this.#space.isAllocating && !this.#isDiskBusy();
+    if (batch.splitAt >= 0 || batch.length > BLOCKING_BYTES_MAX || this.#waiters.length > 0) {
+      return false;
+    }
+    if (this.#space.isAllocating) return false;
+    return (this.#isCopy() && batch.waiterCount <= writersMax) || this.#isLone();
+  }
+
+  /** Nobody asked for the disk: the system only has to take the bytes. */
+  #isCopy(): boolean {
+    return !this.#gathering.hasFsync && !this.#isSyncWanted && this.#pace.takeCopy();
+  }
+
+  /** One commit waits for the disk, which has been quick. */
+  #isLone(): boolean {
+    return this.#gathering.waiterCount === 1 && this.#pace.mayBlock && !this.#isDiskBusy();
   }
 
   readonly #takeTurn = (): void => {
     if (this.#failure !== null) return;
-    if (this.#isLone()) this.#turnBlocking();
+    if (this.#isQuick(Infinity)) this.#turnBlocking();
     else void this.#turnAsync();
   };
 
@@ -399,7 +411,10 @@ export class LogWriter {
       const batch = this.#takeOff();
       const segment = this.#written!;
       this.#seal(batch, 0, batch.length);
+      const { clock } = this.#env;
+      const writeMs = clock.monotonicMs();
       segment.handle.writeSync(batch.buf.subarray(0, batch.length), this.#writtenAt);
+      this.#pace.noteCopy(clock.monotonicMs() - writeMs);
       this.#writtenAt += batch.length;
       const needsSync = this.#flightLanded();
       if (needsSync) {
