@@ -30,6 +30,8 @@ import type { TableState } from './table_state.ts';
 
 const FLUSHES_MAX = 2;
 const COMPACTIONS_MAX = 1;
+/** HBase: hbase.server.compactchecker.interval is 10 s. */
+const COMPACTION_CHECK_MS = 10_000;
 /** A region is not flushed for memory while it holds less than this share of the limit, others being flushed already. */
 const SHARE_MIN = 1 / 16;
 
@@ -58,6 +60,9 @@ export class Background {
   readonly history: History;
   readonly #parts: BackgroundParts;
   #isReleasing = false;
+  #isStopped = false;
+  /** Regions that are flushed for a client which looks at their files afterwards. */
+  readonly #restsAfterFlush = new Set<Region>();
   /** A flush or compaction has given a region files: it may be large enough for a split. */
   onNewFiles: ((table: TableState, region: Region) => void) | null = null;
 
@@ -149,7 +154,8 @@ export class Background {
   }
 
   #flushed(table: TableState, region: Region): void {
-    this.consider(table, region);
+    if (this.#restsAfterFlush.has(region)) this.#considerLater(table, region);
+    else this.consider(table, region);
     this.history.consider(region);
     this.onNewFiles?.(table, region);
     void this.releaseLog().catch((error: unknown) =>
@@ -206,6 +212,26 @@ export class Background {
     );
   }
 
+  /**
+   * As `flushTable`, for HBase's clients: whether the new files want compacting is looked at a while later, as by HBase's
+   * CompactionChecker, so that who asked for the flush finds its files.
+   */
+  async flushTableOnly(table: TableState): Promise<void> {
+    const own = table.regions.filter((region) => !this.#restsAfterFlush.has(region));
+    for (const region of own) this.#restsAfterFlush.add(region);
+    try {
+      await this.flushTable(table);
+    } finally {
+      for (const region of own) this.#restsAfterFlush.delete(region);
+    }
+  }
+
+  #considerLater(table: TableState, region: Region): void {
+    this.#parts.env.timers.after(COMPACTION_CHECK_MS, () => {
+      if (!this.#isStopped && table.holdsRegion(region)) this.consider(table, region);
+    });
+  }
+
   compactTable(table: TableState, isMajor: boolean): Promise<void> {
     return this.#eachRegion(table, (region) => this.compactor.compact(table, region, isMajor));
   }
@@ -227,6 +253,7 @@ export class Background {
 
   /** Starts nothing more, waits for what runs. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.#parts.queue.onPressure = null;
     await this.flusher.stop();
     await this.compactor.stop();

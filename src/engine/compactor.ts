@@ -12,6 +12,7 @@ import {
   selectCompaction,
 } from '../region/index.ts';
 import type { CompactionRules, OffPeakHours, Region, Store, StoreFile } from '../region/index.ts';
+import { compactionRulesOf } from './compaction_rules.ts';
 import type { FileSwitch } from './file_switch.ts';
 import type { Logger } from './logger.ts';
 import type { FilePlace, StoreFiles } from './store_files.ts';
@@ -62,17 +63,19 @@ export class Compactor {
   /** Asks the rules about the region's stores and lines up what they choose. */
   consider(table: TableState, region: Region): void {
     for (const store of region.stores) {
-      if (this.#choose(store) !== null) this.#waiting.set(store, { table, region, store });
+      if (this.#choose(table, store) !== null) this.#waiting.set(store, { table, region, store });
     }
     this.#startWaiting();
   }
 
-  #choose(store: Store): readonly StoreFile[] | null {
+  #choose(table: TableState, store: Store): readonly StoreFile[] | null {
     // What a split left is rewritten first of all, with everything else.
     if (store.files.some(({ info }) => info.isReference)) return store.files;
     const oldestFirst = store.files.toReversed();
     const sizes = oldestFirst.map((file) => file.info);
-    const chosen = selectCompaction(sizes, this.#rulesNow(), oldestFirst.length >= FILES_FORCED);
+    const rules = compactionRulesOf(table.schema, store.settings.name, this.#rulesNow());
+    const forced = Math.max(FILES_FORCED, rules.filesMin);
+    const chosen = selectCompaction(sizes, rules, oldestFirst.length >= forced);
     return chosen === null ? null : oldestFirst.slice(chosen.from, chosen.to).toReversed();
   }
 
@@ -92,7 +95,7 @@ export class Compactor {
       const place = this.#next();
       if (place === null) return;
       this.#waiting.delete(place.store);
-      const files = this.#choose(place.store);
+      const files = this.#choose(place.table, place.store);
       if (files === null || !place.table.holds(place.region, place.store)) continue;
       void this.#start(place, files, false).catch((error: unknown) => {
         this.failures++;
@@ -116,7 +119,7 @@ export class Compactor {
   async compact(table: TableState, region: Region, isMajor: boolean): Promise<void> {
     for (const store of region.stores) {
       await this.#finished(store);
-      const files = isMajor ? store.files : this.#choose(store);
+      const files = isMajor ? store.files : this.#choose(table, store);
       if (files === null || files.length === 0 || !table.holds(region, store)) continue;
       await this.#start({ table, region, store }, files, isMajor);
     }

@@ -127,7 +127,7 @@ function changers(master: Master): Handlers {
         const name = decodeTableName(request.message(1));
         if (isSystemTable(name)) return;
         master.table(name);
-        await background.flushTable(master.engine.catalog.enabled(name));
+        await background.flushTableOnly(master.engine.catalog.enabled(name));
       }),
   };
 }
