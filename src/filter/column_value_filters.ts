@@ -1,5 +1,5 @@
 /** Filters that look at the value or the timestamps of one column. */
-import { u32 } from '../cell/index.ts';
+import { equalBytes, u32 } from '../cell/index.ts';
 import type { CellView } from '../cell/index.ts';
 import { FILTER_INCLUDE, FILTER_NEXT_COL, FILTER_NEXT_ROW, FILTER_SKIP } from '../model/index.ts';
 import type { FilterCode, RowCells } from '../model/index.ts';
@@ -54,6 +54,11 @@ export class SingleColumnValueFilter extends BaseFilter {
     return true;
   }
 
+  /** Without the column a row is dropped, whatever else it has. */
+  override isFamilyEssential(family: Uint8Array): boolean {
+    return !this.#filterIfMissing || equalBytes(family, this.#test.family);
+  }
+
   override filterRowCells(row: RowCells): void {
     if (!this.#excludes) return;
     const { family, qualifier } = this.#test;
@@ -89,6 +94,10 @@ export class ColumnValueFilter extends BaseFilter {
     this.#hasFound = true;
     const holds = comparison.holds(cell.block, cell.valueAt, cell.valueLength);
     return holds ? FILTER_INCLUDE : FILTER_SKIP;
+  }
+
+  override isFamilyEssential(family: Uint8Array): boolean {
+    return equalBytes(family, this.#test.family);
   }
 }
 

@@ -25,6 +25,10 @@ export function isIncluded(code: FilterCode): boolean {
   return code <= FILTER_INCLUDE_AND_SEEK_NEXT_ROW;
 }
 
+/** Whether a filter needs the family to decide on a row. */
+export const needsFamily = (filter: CellFilter, family: Uint8Array): boolean =>
+  filter.isFamilyEssential?.(family) ?? true;
+
 /* eslint-disable @typescript-eslint/no-unused-vars -- the parameters are for those who override */
 /** A filter that passes everything: the start of every other. HBase: FilterBase. */
 export abstract class BaseFilter implements CellFilter {
@@ -59,6 +63,10 @@ export abstract class BaseFilter implements CellFilter {
 
   hasFilterRow(): boolean {
     return false;
+  }
+
+  isFamilyEssential(_family: Uint8Array): boolean {
+    return true;
   }
 
   filterRowCells(_row: RowCells): void {

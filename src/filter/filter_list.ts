@@ -11,7 +11,7 @@ import {
 } from '../model/index.ts';
 import type { CellFilter, FilterCode, RowCells } from '../model/index.ts';
 import { Kept, KeptHint, compareKeys, familyAt, familyLength } from './cells.ts';
-import { BaseFilter, isIncluded } from './filter.ts';
+import { BaseFilter, isIncluded, needsFamily } from './filter.ts';
 
 /** What both operators share. */
 abstract class ListFilter extends BaseFilter {
@@ -26,6 +26,10 @@ abstract class ListFilter extends BaseFilter {
 
   override hasFilterRow(): boolean {
     return this.filters.some((filter) => filter.hasFilterRow());
+  }
+
+  override isFamilyEssential(family: Uint8Array): boolean {
+    return this.filters.length === 0 || this.filters.some((filter) => needsFamily(filter, family));
   }
 
   override filterRowCells(row: RowCells): void {

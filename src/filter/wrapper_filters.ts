@@ -5,7 +5,7 @@
 import type { CellView } from '../cell/index.ts';
 import { FILTER_INCLUDE } from '../model/index.ts';
 import type { CellFilter, FilterCode } from '../model/index.ts';
-import { BaseFilter } from './filter.ts';
+import { BaseFilter, needsFamily } from './filter.ts';
 
 /** Drops the whole row if the filter within drops a cell of it. */
 export class SkipFilter extends BaseFilter {
@@ -34,6 +34,10 @@ export class SkipFilter extends BaseFilter {
 
   override transformCell(cell: CellView): CellView {
     return this.#filter.transformCell(cell);
+  }
+
+  override isFamilyEssential(family: Uint8Array): boolean {
+    return needsFamily(this.#filter, family);
   }
 
   override hasFilterRow(): boolean {
@@ -76,6 +80,10 @@ export class WhileMatchFilter extends BaseFilter {
 
   override transformCell(cell: CellView): CellView {
     return this.#filter.transformCell(cell);
+  }
+
+  override isFamilyEssential(family: Uint8Array): boolean {
+    return needsFamily(this.#filter, family);
   }
 
   override hasFilterRow(): boolean {

@@ -67,6 +67,11 @@ export interface CellFilter {
   /** True: drop the row. Called only for rows with kept cells. */
   filterRow(): boolean;
   /**
+   * Whether the filter needs this family to decide on a row; others are read only for rows that it passes, unless the read
+   * says otherwise (`loadColumnFamiliesOnDemand`). Absent: it needs all.
+   */
+  isFamilyEssential?(family: Uint8Array): boolean;
+  /**
    * Work done since the last call beyond what a cell usually costs, counted in cells: a scan gives way to others the
    * sooner. Absent: none.
    */

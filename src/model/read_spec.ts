@@ -42,6 +42,7 @@ export interface ReadSpec {
   /** Commits at or below this TSO; null: the read point. */
   readonly asOf: bigint | null;
   readonly cacheBlocks: boolean;
+  readonly loadColumnFamiliesOnDemand: boolean;
   /** As given; null for none. The filter layer reads it. */
   readonly filter: FilterInput | null;
 }
@@ -87,6 +88,7 @@ export const READ_DEFAULT: ReadSpec = {
   readUncommitted: false,
   asOf: null,
   cacheBlocks: true,
+  loadColumnFamiliesOnDemand: true,
   filter: null,
 };
 
@@ -102,6 +104,7 @@ const READ_NAMES: ReadonlySet<string> = new Set([
   'isolation',
   'asOf',
   'cacheBlocks',
+  'loadColumnFamiliesOnDemand',
   'filter',
 ]);
 
@@ -206,6 +209,11 @@ function readSpec(options: ReadOptions): ReadSpec {
     readUncommitted: isUncommitted(options.isolation),
     asOf: toAsOf(options.asOf),
     cacheBlocks: flag(options.cacheBlocks, 'cacheBlocks', true),
+    loadColumnFamiliesOnDemand: flag(
+      options.loadColumnFamiliesOnDemand,
+      'loadColumnFamiliesOnDemand',
+      true,
+    ),
     filter: filterOf(options.filter),
   };
 }

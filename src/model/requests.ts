@@ -82,6 +82,11 @@ export interface ReadOptions {
    * object of your own keeps its state from region to region; a function makes a fresh one for each.
    */
   readonly filter?: FilterInput;
+  /**
+   * False: all families are read at once, also those that the filter does not need for its decision on a row. Default true,
+   * as HBase's servers have it; reversed reads always do.
+   */
+  readonly loadColumnFamiliesOnDemand?: boolean;
   /** Cells at most of one row and family, and how many to skip first (HBase: store limit and offset). */
   readonly storeLimit?: number;
   readonly storeOffset?: number;

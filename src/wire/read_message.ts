@@ -2,13 +2,15 @@
  * Gets and scans from the wire (Client.proto: Get, Scan, Column, TimeRange, ColumnFamilyTimeRange) as the engine reads
  * them. What the message says of rows, columns and filters may stay a view of its bytes: who keeps the spec keeps them.
  */
-import { LATEST_HIGH, LATEST_LOW, ROW_LENGTH_MAX, compareBytes, equalBytes } from '../cell/index.ts';
-import { filterMaker } from '../filter/index.ts';
 import {
-  ALL_TIME,
-  DoNotRetryIOException,
-  STORE_LIMIT_NONE,
-} from '../model/index.ts';
+  LATEST_HIGH,
+  LATEST_LOW,
+  ROW_LENGTH_MAX,
+  compareBytes,
+  equalBytes,
+} from '../cell/index.ts';
+import { filterMaker } from '../filter/index.ts';
+import { ALL_TIME, DoNotRetryIOException, STORE_LIMIT_NONE } from '../model/index.ts';
 import type {
   FamilyReadSpec,
   FilterMaker,
@@ -134,6 +136,7 @@ class ReadFields {
       readUncommitted: this.readUncommitted,
       asOf: null,
       cacheBlocks: this.cacheBlocks,
+      loadColumnFamiliesOnDemand: true,
       filter: this.filter,
     };
   }
@@ -295,6 +298,7 @@ export function readScan(reader: ProtoReader): ScanMessage {
       batch: fields.batch === 0 || fields.batch > 0x7fffffff ? STORE_LIMIT_NONE : fields.batch,
       maxResultSizeBytes: fields.maxResultSize > 0 ? fields.maxResultSize : Infinity,
       raw: read.raw,
+      loadColumnFamiliesOnDemand: fields.loadFamiliesOnDemand ?? true,
     },
     startRow,
     includeStartRow,
@@ -338,8 +342,7 @@ function readScanField(fields: ScanFields, reader: ProtoReader): void {
       break;
     case 10:
       reader.uint64();
-      fields.maxResultSize =
-        reader.high > LATEST_HIGH ? 0 : reader.high * 0x100000000 + reader.low;
+      fields.maxResultSize = reader.high > LATEST_HIGH ? 0 : reader.high * 0x100000000 + reader.low;
       break;
     case 11:
       read.storeLimit = reader.uint32();

@@ -239,6 +239,27 @@ export class CellBatch {
     });
   }
 
+  /** Puts the open row's cells in the order of their families; within a family they stay as they are. */
+  sortOpenRow(): void {
+    const row = this.openRow();
+    const cells: { family: string; bytes: Uint8Array }[] = [];
+    const header = this.#header;
+    let at = this.#openFrom;
+    for (let i = 0; i < row.count; i++) {
+      const { block, rowAt, rowLength, qualifierAt, length } = row.cellAt(i);
+      const familyAt = rowAt + rowLength + 1;
+      const family = Buffer.from(block.subarray(familyAt, qualifierAt)).toString('latin1');
+      cells.push({ family, bytes: this.#chunk.slice(at, at + header + length) });
+      at += header + length;
+    }
+    cells.sort((a, b) => (a.family < b.family ? -1 : Number(a.family > b.family)));
+    at = this.#openFrom;
+    for (const { bytes } of cells) {
+      this.#chunk.set(bytes, at);
+      at += bytes.length;
+    }
+  }
+
   /** A new chunk, to which the open row moves. */
   #grow(need: number): void {
     const open = this.#at - this.#openFrom;

@@ -10,6 +10,7 @@ import { IncompatibleFilterException, STORE_LIMIT_NONE } from '../../model/index
 import type { FamilySettings, ScanSpec, TimeRangeSpec } from '../../model/index.ts';
 import type { BatchLimits, CellBatch } from './cell_batch.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
+import { LazyStores } from './lazy_stores.ts';
 import { ROW_DONE, ROW_END_OF_SCAN, ROW_PAUSE, ROW_WAIT, StoreScanner } from './store_scanner.ts';
 import type { RowState } from './store_scanner.ts';
 
@@ -40,13 +41,18 @@ const SEEK_FIRST = 0;
 const SEEK_ROW = 1;
 const IN_ROW = 2;
 const ENDED = 3;
-type Stage = typeof SEEK_FIRST | typeof SEEK_ROW | typeof IN_ROW | typeof ENDED;
+/** The filter has passed the row: families that it did not need are being read. */
+const IN_LAZY = 4;
+type Stage =
+  typeof SEEK_FIRST | typeof SEEK_ROW | typeof IN_ROW | typeof ENDED | typeof IN_LAZY;
 
 export class RegionScanner {
   /** Rows read so far, and those of them that were dropped: by the filter, or since nothing of them is visible. */
   rowsScanned = 0;
   rowsFiltered = 0;
   readonly #stores: readonly StoreScanner[];
+  /** Families that are read only for rows that the filter has passed. */
+  readonly #lazy: LazyStores;
   readonly #spec: ScanSpec;
   readonly #filter: CellFilter | null;
   readonly #filtersRows: boolean;
@@ -70,7 +76,11 @@ export class RegionScanner {
     this.#cellsMax = spec.batch === STORE_LIMIT_NONE ? Infinity : spec.batch;
     this.#rowsLeft = spec.limit;
     const order = spec.reversed ? 'reversed' : 'forward';
-    this.#stores = options.stores.map((store) => {
+    const isLazy = (store: ScanStore): boolean =>
+      !spec.reversed &&
+      spec.loadColumnFamiliesOnDemand &&
+      filter?.isFamilyEssential?.(Buffer.from(store.settings.name)) === false;
+    const open = (store: ScanStore): StoreScanner => {
       const scanner = new StoreScanner(store.source, this.#row, order);
       const { storeLimit, storeOffset, versions, raw } = spec;
       const { settings, qualifiers, timeRange } = store;
@@ -81,7 +91,9 @@ export class RegionScanner {
         options.nowMs,
       );
       return scanner;
-    });
+    };
+    this.#stores = options.stores.filter((store) => !isLazy(store)).map(open);
+    this.#lazy = new LazyStores(options.stores.filter(isLazy).map(open), this.#row);
     if (this.#rowsLeft <= 0 || this.#stores.length === 0) this.#stage = ENDED;
   }
 
@@ -99,6 +111,14 @@ export class RegionScanner {
         if (state === ROW_WAIT) return WAIT;
         if (state === ROW_PAUSE) return READY;
         this.#finishRow(batch);
+      } else if (this.#stage === IN_LAZY) {
+        const state = this.#lazy.readRow(batch);
+        if (state === ROW_WAIT) {
+          this.#waiting = this.#lazy.waiting;
+          return WAIT;
+        }
+        if (state === ROW_PAUSE) return READY;
+        this.#finishLazy(batch);
       } else {
         if (this.#seekStores() === WAIT) return WAIT;
         this.#chooseRow();
@@ -139,6 +159,7 @@ export class RegionScanner {
   close(): void {
     this.#stage = ENDED;
     for (const store of this.#stores) store.source.close();
+    this.#lazy.close();
   }
 
   /** Brings every store to the first cell of its next row. */
@@ -246,8 +267,10 @@ export class RegionScanner {
     this.#stage = this.#endsAfterRow ? ENDED : SEEK_ROW;
     this.rowsScanned++;
     const filter = this.#filter;
+    const readsLazy = !this.#lazy.isEmpty && (batch.openCells > 0 || batch.hasParts);
     if (filter !== null && this.#filtersRows) filter.filterRowCells(batch.openRow());
-    if (batch.openCells === 0) {
+    // A row that the filter has emptied may still have cells in the families not looked at.
+    if (batch.openCells === 0 && !readsLazy) {
       if (batch.hasParts) this.#endRow(batch);
       else this.rowsFiltered++;
       return;
@@ -257,6 +280,21 @@ export class RegionScanner {
       batch.dropRow();
       return;
     }
+    if (readsLazy) {
+      this.#stage = IN_LAZY;
+      return;
+    }
+    batch.closeRow(false);
+    this.#countRow();
+  }
+
+  #finishLazy(batch: CellBatch): void {
+    this.#stage = this.#endsAfterRow ? ENDED : SEEK_ROW;
+    if (batch.openCells === 0) {
+      if (batch.hasParts) this.#endRow(batch);
+      return;
+    }
+    batch.sortOpenRow();
     batch.closeRow(false);
     this.#countRow();
   }

@@ -115,6 +115,17 @@ export class StoreScanner {
     this.#leaveRow();
   }
 
+  /**
+   * Ends the row where it is, for a reader that seeks each of its rows: END if the source is known to have no more cells,
+   * else READY.
+   */
+  leave(): SourceState {
+    if (this.#inRow) this.state = READY;
+    this.#inRow = false;
+    this.#move = STAY;
+    return this.state;
+  }
+
   /** Stands on the next row to come, after the row that was read or skipped. READY and END: see `state`. */
   advance(): SourceState {
     if (!this.#inRow) return this.state;
@@ -146,20 +157,20 @@ export class StoreScanner {
         this.#move = NEXT;
         continue;
       }
+      if (batch.cutsEarly && batch.cut()) return ROW_PAUSE;
       const match = this.#matcher.match(cell);
       if (this.#costly !== null) batch.examined += this.#costly.takeWork!();
-      if (match <= MATCH_INCLUDE_NEXT_ROW && this.#isWithinLimit()) {
-        // The move is set first: its target is read from the cell's own bytes.
-        this.#setMove(match, cell);
-        if (this.#countInRow > this.#storeOffset && this.#keep(cell, batch)) return ROW_PAUSE;
+      if (match <= MATCH_INCLUDE_NEXT_ROW) {
+        this.#countInRow++;
+        // The move is set first: its target is read from the cell's own bytes. Behind the last cell that is wanted the
+        // row is left at once: the filter is not asked about the others.
+        this.#setMove(this.#countInRow < this.#storeLimitEnd ? match : MATCH_NEXT_ROW, cell);
+        const isWanted =
+          this.#countInRow > this.#storeOffset && this.#countInRow <= this.#storeLimitEnd;
+        if (isWanted && this.#keep(cell, batch)) return ROW_PAUSE;
       } else if (match === MATCH_DONE) return ROW_END_OF_SCAN;
-      else this.#setMove(match <= MATCH_INCLUDE_NEXT_ROW ? MATCH_NEXT_ROW : match, cell);
+      else this.#setMove(match, cell);
     }
-  }
-
-  #isWithinLimit(): boolean {
-    this.#countInRow++;
-    return this.#countInRow <= this.#storeLimitEnd;
   }
 
   #keep(cell: CellView, batch: CellBatch): boolean {
