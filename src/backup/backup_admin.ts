@@ -12,9 +12,9 @@ import {
   writeBackup,
 } from './backup_format.ts';
 import type { Backup, BackupPart } from './backup_format.ts';
-import { chainOf, dependentsOf, findBackup, firstTso, listBackups } from './chains.ts';
+import { chainOf, dependentsOf, findBackup, firstTso, listBackups, partialsIn } from './chains.ts';
 import type { BackupSet } from './chains.ts';
-import { copyChecked, entryFault, makeFolder } from './checked_file.ts';
+import { copyChecked, entryFault, syncFolders } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import type { Fault, VerifyOptions, VerifyReport } from './verify.ts';
 import { Work } from './work.ts';
@@ -162,8 +162,8 @@ export async function mergeBackups(
   const first = row[0]!;
   const last = row.at(-1)!;
   const id = `${last.id}m${row.length}`;
-  const partial = `${dest}/${PARTIAL_PREFIX}${id}`;
-  await env.fs.remove(partial);
+  const partial = `${dest}/${MERGING}${id}`;
+  await sweepAdmin(env, dest);
   try {
     const parts: BackupPart[] = [];
     for (const backup of row) {
@@ -236,15 +236,25 @@ async function movePart(
   for (const entry of part.files) files.push(await move(entry));
   const log = [];
   for (const entry of part.log) log.push(await move(entry));
-  for (const folder of folders) await makeFolder(env, folder, to);
+  if (folders.size > 0) await syncFolders(env, folders, to);
   return { ...part, files, log };
 }
 
 /** The manifest goes first: what is left of the folder is no backup. */
 async function removeFolder(env: Env, dest: string, id: string): Promise<void> {
-  await env.fs.rename(`${dest}/${id}`, `${dest}/${PARTIAL_PREFIX}${id}`);
+  await env.fs.rename(`${dest}/${id}`, `${dest}/${DELETING}${id}`);
   await env.fs.syncFolder(dest);
-  await env.fs.remove(`${dest}/${PARTIAL_PREFIX}${id}`);
+  await env.fs.remove(`${dest}/${DELETING}${id}`);
+}
+
+const MERGING: string = `${PARTIAL_PREFIX}merge-`;
+const DELETING: string = `${PARTIAL_PREFIX}delete-`;
+
+/** Removes what merges and deletions that a crash ended have left. */
+async function sweepAdmin(env: Env, dest: string): Promise<void> {
+  for (const name of await partialsIn(env, dest)) {
+    if (name.startsWith(MERGING) || name.startsWith(DELETING)) await env.fs.remove(`${dest}/${name}`);
+  }
 }
 
 /** Deletes backups. Throws BackupException where others hang on one, unless `cascade`; answers what is gone. */
@@ -254,6 +264,7 @@ export async function deleteBackups(
   ids: readonly string[],
   cascade: boolean,
 ): Promise<string[]> {
+  await sweepAdmin(env, dest);
   const set = await listBackups(env, dest);
   const gone = new Set<Backup>();
   for (const id of ids) {
@@ -281,7 +292,7 @@ export async function deleteBackups(
 /** What `prune` keeps: so many of the newest chains, or those that reach into so many milliseconds before now. */
 export type PruneRule = { readonly chains: number } | { readonly ageMs: number };
 
-/** Deletes whole chains that the rule does not keep, and what broken-off backups left; the newest chain always stays. */
+/** Deletes whole chains that the rule does not keep; the newest chain always stays. */
 export async function pruneBackups(env: Env, dest: string, rule: PruneRule): Promise<string[]> {
   const set = await listBackups(env, dest);
   const fulls = set.backups.filter(({ kind }) => kind === 'full').reverse();

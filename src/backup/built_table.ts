@@ -14,7 +14,7 @@ import { tablePath } from '../manifest/index.ts';
 import { familySettings } from '../model/index.ts';
 import type { FamilySettings, TableSchema } from '../model/index.ts';
 import { Memstore, mergeOf, regionIndexOf, rowRangeOf } from '../region/index.ts';
-import { makeFolder } from './checked_file.ts';
+import { foldersOf, syncFolders } from './checked_file.ts';
 import type { Work } from './work.ts';
 
 /** A record but for what placing it decides. */
@@ -317,8 +317,8 @@ export class TableBuilder {
   /** Brings the entries of all new files onto the disk. */
   async sync(): Promise<void> {
     const { env, layout } = this.server;
-    const folders = new Set([...this.#made].map((path) => path.slice(0, path.lastIndexOf('/'))));
-    for (const folder of folders) await makeFolder(env, layout.resolve(folder), layout.dir);
+    const paths = [...this.#made].map((path) => layout.resolve(path));
+    if (paths.length > 0) await syncFolders(env, foldersOf(paths), layout.dir);
   }
 
   /** Removes what was made: the tables are not placed. */

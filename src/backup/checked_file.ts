@@ -3,7 +3,7 @@
  * and checked when they are read.
  */
 import { crc32 } from 'node:zlib';
-import { CorruptionException, FileNotFoundException } from '../io/index.ts';
+import { CorruptionException, FileNotFoundException, ReadOnlyException } from '../io/index.ts';
 import type { Env, FileHandle } from '../io/index.ts';
 import type { Work } from './work.ts';
 
@@ -205,11 +205,39 @@ export async function requireFolder(env: Env, dir: string): Promise<void> {
   if (stat?.isDirectory !== true) throw new FileNotFoundException(`${dir} is no folder`, dir);
 }
 
-/** Makes the folder and syncs the entries of every folder from it up to `top`. */
-export async function makeFolder(env: Env, folder: string, top: string): Promise<void> {
-  await env.fs.ensureFolder(folder);
-  for (let at = folder; at.length > top.length;) {
-    at = at.slice(0, at.lastIndexOf('/'));
-    await env.fs.syncFolder(at);
+/** Makes a folder, its name on the disk, unless it is there. */
+export async function ensureDurableFolder(env: Env, dir: string): Promise<void> {
+  if ((await env.fs.stat(dir)) !== null) return;
+  await env.fs.ensureFolder(dir);
+  for (let at = dir; at.includes('/') && at !== '/';) {
+    at = at.slice(0, at.lastIndexOf('/')) || '/';
+    try {
+      await env.fs.syncFolder(at);
+    } catch (error) {
+      // What we may not even read was there before us.
+      if (error instanceof ReadOnlyException) return;
+      throw error;
+    }
   }
+}
+
+/** Brings the entries of these folders, and of every folder from them up to `top`, onto the disk. */
+export async function syncFolders(
+  env: Env,
+  folders: Iterable<string>,
+  top: string,
+): Promise<void> {
+  const all = new Set<string>([top]);
+  for (const folder of folders) {
+    for (let at = folder; at.length > top.length; at = at.slice(0, at.lastIndexOf('/'))) all.add(at);
+  }
+  // The deepest first: a name is on the disk only when what it names is.
+  for (const folder of [...all].sort((a, b) => b.length - a.length)) {
+    await env.fs.syncFolder(folder);
+  }
+}
+
+/** The folders of these paths, each once. */
+export function foldersOf(paths: Iterable<string>): string[] {
+  return [...new Set([...paths].map((path) => path.slice(0, path.lastIndexOf('/'))))];
 }

@@ -28,8 +28,8 @@ import type {
   BackupPart,
   SkippedRange,
 } from './backup_format.ts';
-import { chainOf, hasTables, listBackups } from './chains.ts';
-import { copyChecked, linkSynced, makeFolder, readEntry } from './checked_file.ts';
+import { chainOf, hasTables, listBackups, partialsIn } from './chains.ts';
+import { copyChecked, ensureDurableFolder, linkSynced, readEntry, syncFolders } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import { copyLog } from './log_copy.ts';
 import { sideBySide, Work } from './work.ts';
@@ -75,10 +75,11 @@ export async function createBackup(
   await prepareDest(server, dest);
   await reconcile(server, dest);
   const id = idOf(env.clock.nowMs(), env.random.bytes(2));
-  const partial = `${dest}/${PARTIAL_PREFIX}${id}`;
+  const partial = `${dest}/${partialPrefix(server)}${id}`;
   const target = { server, work: new Work(env, options), dest, id, partial, options };
-  await env.fs.ensureFolder(partial);
+  server.archive.underWay.add(partial);
   try {
+    await env.fs.ensureFolder(partial);
     const backup = incremental ? await incrementalBackup(target) : await fullBackup(target);
     await writeBackup(env, partial, backup);
     await env.fs.rename(partial, `${dest}/${id}`);
@@ -93,8 +94,14 @@ export async function createBackup(
       await forget(server, id);
     }
     throw error;
+  } finally {
+    server.archive.underWay.delete(partial);
   }
 }
+
+/** Of the folders that this store writes. */
+const partialPrefix = ({ manifest }: RegionServer): string =>
+  `${PARTIAL_PREFIX}${manifest.store.storeId.slice(0, 8)}-`;
 
 /** Sorts by time: `20261130T173500123Z-4f2a`. */
 function idOf(nowMs: number, chance: Uint8Array): string {
@@ -108,7 +115,7 @@ async function prepareDest({ env, layout }: RegionServer, dest: string): Promise
   if (dest === layout.dir || dest.startsWith(`${layout.dir}/`)) {
     throw new IllegalArgumentException(`backups of ${layout.dir} must lie outside of it, not in ${dest}`);
   }
-  await env.fs.ensureFolder(dest);
+  await ensureDurableFolder(env, dest);
 }
 
 /** Whose tables, in the order of their names: system tables are the server's own. */
@@ -162,9 +169,13 @@ export async function reconcile(server: RegionServer, dest: string): Promise<voi
     }
     const isThere = (await env.fs.stat(`${dest}/${record.id}/${BACKUP_MANIFEST}`)) !== null;
     if (isThere && record.state === 'running') edits.push(put('backup', { ...record, state: 'complete' }));
-    if (isThere) continue;
+    if (isThere || isUnderWay(server, record.id)) continue;
     edits.push(remove('backup', record.id));
-    await env.fs.remove(`${dest}/${PARTIAL_PREFIX}${record.id}`);
+  }
+  for (const name of await partialsIn(env, dest)) {
+    const path = `${dest}/${name}`;
+    const isOurs = name.startsWith(partialPrefix(server));
+    if (isOurs && !server.archive.underWay.has(path)) await env.fs.remove(path);
   }
   for (const backup of backups) {
     // Its parent is ours and it was not noted any more.
@@ -176,6 +187,9 @@ export async function reconcile(server: RegionServer, dest: string): Promise<voi
   }
   await manifest.commit(edits);
 }
+
+const isUnderWay = ({ archive }: RegionServer, id: string): boolean =>
+  [...archive.underWay].some((path) => path.endsWith(id));
 
 // ---- Full ----------------------------------------------------------------------------------------------------------------
 
@@ -256,7 +270,7 @@ async function backUpFiles(
     const facts = options.link === true ? await linkFile(work, from, to) : await copyChecked(work, from, to, null);
     done.push({ path: `files/${path}`, ...facts, records: of });
   });
-  for (const folder of folders) await makeFolder(server.env, folder, partial);
+  await syncFolders(server.env, folders, partial);
   done.sort((a, b) => (a.path < b.path ? -1 : 1));
   return done;
 }

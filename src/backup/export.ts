@@ -24,6 +24,7 @@ import type {
   TableDescription,
 } from '../model/index.ts';
 import { physicalMsOf, tsoAsOf } from '../tso/index.ts';
+import { ensureDurableFolder, foldersOf, syncFolders } from './checked_file.ts';
 import {
   EXPORT_FORMATS,
   EXPORT_MANIFEST,
@@ -226,7 +227,7 @@ async function prepareOut(env: Env, out: string): Promise<void> {
     }
     await emptyOut(env, out);
   }
-  await env.fs.ensureFolder(out);
+  await ensureDurableFolder(env, out);
   const marker = await env.fs.open(`${out}/${EXPORT_MARKER}`, 'create');
   await marker.sync();
   await marker.close();
@@ -262,6 +263,8 @@ async function exportAll(
   for (const table of tables) parts.push(...(await partsOf(run, table, id)));
   await sideBySide(parts, parallel, (part) => exportPart(run, part));
   const exported = tables.map((table) => tableOf(table, parts.filter((part) => part.table === table)));
+  const paths = exported.flatMap(({ files }) => files.map(({ path }) => `${out}/${path}`));
+  await syncFolders(env, foldersOf(paths), out);
   const deletes = exported.reduce((sum, table) => sum + table.deletes, 0);
   const manifest = {
     id,

@@ -6,7 +6,7 @@ import type { CompressionName } from '../hfile/index.ts';
 import { PACKED_CELL_HEADER, familySettings } from '../model/index.ts';
 import type { FamilySettings, Result, TableSchema } from '../model/index.ts';
 import { PackedCell } from '../region/index.ts';
-import { CheckedWriter, makeFolder, readEntry } from './checked_file.ts';
+import { CheckedWriter, readEntry } from './checked_file.ts';
 import type { ExportedFile, ExportFormat } from './export_manifest.ts';
 import { ResultWriter } from './result_message.ts';
 import { SequenceFileWriter } from './sequence_file.ts';
@@ -43,7 +43,7 @@ export async function openSink(options: SinkOptions): Promise<ExportSink> {
   if (options.format === 'hfile') return new HFileSink(options);
   const { out, dir, part, format, compress, work } = options;
   const number = String(part).padStart(5, '0');
-  await makeFolder(work.env, `${out}/${dir}`, out);
+  await work.env.fs.ensureFolder(`${out}/${dir}`);
   if (format === 'sequencefile') {
     const path = `${dir}/part-m-${number}`;
     const writer = await CheckedWriter.create(work, `${out}/${path}`);
@@ -171,7 +171,7 @@ class HFileSink implements ExportSink {
 
   async #open(name: string): Promise<FamilyFile> {
     const { work, out, dir, schema } = this.#options;
-    await makeFolder(work.env, `${out}/${dir}/${name}`, out);
+    await work.env.fs.ensureFolder(`${out}/${dir}/${name}`);
     const file = Buffer.from(work.env.random.bytes(16)).toString('hex');
     const path = `${dir}/${name}/${file}`;
     const family = schema.families.find((known) => known.name === name);

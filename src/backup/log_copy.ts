@@ -17,7 +17,7 @@ import {
 } from '../wal/index.ts';
 import type { LogRecord } from '../wal/index.ts';
 import type { SkippedRange } from './backup_format.ts';
-import { CheckedWriter, makeFolder } from './checked_file.ts';
+import { CheckedWriter, syncFolders } from './checked_file.ts';
 import type { FileEntry } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import type { Work } from './work.ts';
@@ -60,7 +60,7 @@ export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
     fromLow: lowOf(from),
     storeId: Buffer.from(server.manifest.store.storeId, 'hex'),
   });
-  await makeFolder(env, `${top}/${dir}`, top);
+  await env.fs.ensureFolder(`${top}/${dir}`);
   const copy = new Copy(options);
   try {
     read: while (await reader.nextBatch()) {
@@ -72,7 +72,9 @@ export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
       await copy.drain(); // The batch's bytes change with the next one.
       work.check();
     }
-    return await copy.finish();
+    const copied = await copy.finish();
+    await syncFolders(env, [`${top}/${dir}`], top);
+    return copied;
   } catch (error) {
     await copy.abort();
     throw error;

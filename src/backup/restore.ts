@@ -32,7 +32,7 @@ import { BuiltTable, TableBuilder } from './built_table.ts';
 import type { FileFacts } from './built_table.ts';
 import { chooseChain, listBackups } from './chains.ts';
 import type { AsOfMoment, ChosenChain } from './chains.ts';
-import { copyChecked, entryFault, entryLengthFault, linkSynced } from './checked_file.ts';
+import { copyChecked, ensureDurableFolder, entryFault, entryLengthFault, linkSynced } from './checked_file.ts';
 import { placeTables } from './place_tables.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -136,7 +136,7 @@ export async function buildStore<T>(
   const parent = at < 0 ? '.' : dir.slice(0, at) || '/';
   const building = `${dir}.restoring`;
   await env.fs.remove(building); // What a crash left.
-  await env.fs.ensureFolder(parent);
+  await ensureDurableFolder(env, parent);
   try {
     const server = await openServer(building, openOptions(env, options, false));
     let filled: T;

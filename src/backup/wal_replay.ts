@@ -16,7 +16,7 @@ import { KIND_COMMIT, LogReader } from '../wal/index.ts';
 import type { LogRecord } from '../wal/index.ts';
 import { CellWriter } from './cell_writer.ts';
 import { listBackups } from './chains.ts';
-import { makeFolder } from './checked_file.ts';
+import { syncFolders } from './checked_file.ts';
 import { tableDir } from './export_manifest.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -322,7 +322,7 @@ class HFileTarget implements Target {
   async #write({ table, settings, memstore }: GatheredFamily): Promise<void> {
     const { env } = this.#work;
     const folder = `${this.#out}/${tableDir(table)}/${settings.name}`;
-    await makeFolder(env, folder, this.#out);
+    await env.fs.ensureFolder(folder);
     const name = Buffer.from(env.random.bytes(16)).toString('hex');
     const writer = await HFileWriter.create(env.fs, `${folder}/${name}`, {
       createdMs: env.clock.nowMs(),
@@ -349,7 +349,7 @@ class HFileTarget implements Target {
       state = cursor.next();
     }
     const { sizeBytes } = await writer.finish();
-    await env.fs.syncFolder(folder);
+    await syncFolders(env, [folder], this.#out);
     await this.#work.step(sizeBytes);
   }
 }

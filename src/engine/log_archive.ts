@@ -10,6 +10,8 @@
 import type { Env } from '../io/index.ts';
 import { remove } from '../manifest/index.ts';
 import type { BackupRecord, DataLayout, FileRecord, Manifest } from '../manifest/index.ts';
+import { tsoFrom } from '../tso/index.ts';
+import type { Oracle } from '../tso/index.ts';
 import { pruneArchive } from '../wal/index.ts';
 import type { LogWriter } from '../wal/index.ts';
 import { highOf, lowOf } from './read_point.ts';
@@ -40,6 +42,9 @@ export class LogArchive {
   readonly #manifest: Manifest;
   readonly #files: StoreFiles;
   readonly #log: LogWriter | null;
+  readonly #oracle: Oracle;
+  /** Folders that backups of this process are being written to. */
+  readonly underWay: Set<string> = new Set();
   readonly #holds = new Set<{ tso: bigint; owner: string }>();
   #pruning: Promise<number> = Promise.resolve(0);
 
@@ -49,12 +54,14 @@ export class LogArchive {
     readonly manifest: Manifest;
     readonly files: StoreFiles;
     readonly log: LogWriter | null;
+    readonly oracle: Oracle;
   }) {
     this.#env = parts.env;
     this.#layout = parts.layout;
     this.#manifest = parts.manifest;
     this.#files = parts.files;
     this.#log = parts.log;
+    this.#oracle = parts.oracle;
   }
 
   /** Keeps the log above `tso`, live and archived, while this process reads it. */
@@ -76,6 +83,10 @@ export class LogArchive {
     }
     needs.push(...backupNeeds([...this.#manifest.all('backup')]));
     const setting = this.#manifest.get('setting', ARCHIVE_SETTING);
+    const { enable_feature_binlog: isFed, binlog_ttl_seconds: seconds } = this.#oracle.knobs;
+    if (isFed) {
+      needs.push({ tso: tsoFrom(Math.max(0, nowMs - seconds * 1000)), owner: 'change feed' });
+    }
     if (setting !== undefined) needs.push({ tso: BigInt(setting.value), owner: 'wal archive' });
     return needs;
   }
