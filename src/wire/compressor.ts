@@ -16,7 +16,9 @@ const PACKAGE = 'org.apache.hadoop.io.compress.';
 /** The compressor of a Java class; null for an empty name, undefined for one that is not known. */
 export function compressorOf(className: string): Compressor | null | undefined {
   if (className === '') return null;
-  return className.startsWith(PACKAGE) ? COMPRESSORS.get(className.slice(PACKAGE.length)) : undefined;
+  return className.startsWith(PACKAGE)
+    ? COMPRESSORS.get(className.slice(PACKAGE.length))
+    : undefined;
 }
 
 const GZIP: Compressor = {

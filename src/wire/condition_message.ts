@@ -6,7 +6,12 @@
 import type { ByteCondition } from '../engine/index.ts';
 import { Meter, comparatorOf, filterMaker } from '../filter/index.ts';
 import { ALL_TIME, DoNotRetryIOException } from '../model/index.ts';
-import type { ComparatorSpec, CompareOperator, FilterMaker, TimeRangeSpec } from '../model/index.ts';
+import type {
+  ComparatorSpec,
+  CompareOperator,
+  FilterMaker,
+  TimeRangeSpec,
+} from '../model/index.ts';
 import { compareOperatorOf, readComparator } from './comparator_message.ts';
 import { readFilter } from './filter_message.ts';
 import type { ProtoReader } from './proto_reader.ts';

@@ -36,7 +36,6 @@ export function readFilter(reader: ProtoReader, depth: number): FilterSpec {
   return filterOf(className, new ProtoReader(body), depth);
 }
 
-// eslint-disable-next-line max-lines-per-function -- one flat switch over all filters
 function filterOf(className: string, body: ProtoReader, depth: number): FilterSpec {
   const type = simpleName(className);
   switch (type) {

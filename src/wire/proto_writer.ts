@@ -89,7 +89,8 @@ export class ProtoWriter {
     this.#bare((field << 3) | WIRE_BYTES);
     this.#bare(length);
     const { buf, at } = this;
-    if (length >= 40) buf.set(from === 0 && to === value.length ? value : value.subarray(from, to), at);
+    if (length >= 40)
+      buf.set(from === 0 && to === value.length ? value : value.subarray(from, to), at);
     else for (let i = 0; i < length; i++) buf[at + i] = value[from + i]!;
     this.at = at + length;
   }

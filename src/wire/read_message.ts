@@ -309,7 +309,6 @@ export function readScan(reader: ProtoReader): ScanMessage {
   };
 }
 
-// eslint-disable-next-line max-lines-per-function -- one flat switch over the message's fields
 function readScanField(fields: ScanFields, reader: ProtoReader): void {
   const { read } = fields;
   switch (reader.field) {

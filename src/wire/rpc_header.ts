@@ -33,7 +33,13 @@ export interface ConnectionHeader {
 
 /** Throws MalformedMessageException. */
 export function readConnectionHeader(buf: Uint8Array): ConnectionHeader {
-  const header = { user: '', serviceName: '', codecClass: '', compressorClass: '', clientVersion: '' };
+  const header = {
+    user: '',
+    serviceName: '',
+    codecClass: '',
+    compressorClass: '',
+    clientVersion: '',
+  };
   const reader = new ProtoReader(buf);
   while (reader.next()) {
     switch (reader.field) {

@@ -210,7 +210,10 @@ describe('mutate', () => {
     expect(await tries({ column: 'f:q', value: 'z', compare: 5 })).toBe('1001'); // z > m
     expect(await tries({ column: 'f:absent', value: '' })).toBe('1001');
     expect(await tries({ column: 'f:q', value: '' })).toBe('1000');
-    const compare = Buffer.concat([Buffer.from('0802', 'hex'), lengthed(0x12, binaryComparator('m'))]);
+    const compare = Buffer.concat([
+      Buffer.from('0802', 'hex'),
+      lengthed(0x12, binaryComparator('m')),
+    ]);
     const valueFilter = filter('ValueFilter', lengthed(0x0a, compare));
     expect(await tries({ filter: valueFilter })).toBe('1001');
   });
@@ -248,7 +251,13 @@ describe('mutate', () => {
   test('cells live as long as the mutation says', async () => {
     const ttl = Buffer.alloc(8);
     ttl.writeBigInt64BE(1n);
-    await mutate({ type: PUT, row: 'a', values: { 'f:q': 'v' }, ts: 1n, attributes: { _ttl: ttl } });
+    await mutate({
+      type: PUT,
+      row: 'a',
+      values: { 'f:q': 'v' },
+      ts: 1n,
+      attributes: { _ttl: ttl },
+    });
     expect(await get({ row: 'a' })).toEqual([]);
   });
 });
@@ -359,7 +368,14 @@ describe('multi', () => {
             mutationAction(4, { type: DELETE, row: 'd', ts: 9n }),
           ],
         },
-        { region: second, actions: [put(1, 'z'), put(5, 'a'), mutationAction(6, { type: INCREMENT, row: 'x', cellCount: 1 })] },
+        {
+          region: second,
+          actions: [
+            put(1, 'z'),
+            put(5, 'a'),
+            mutationAction(6, { type: INCREMENT, row: 'x', cellCount: 1 }),
+          ],
+        },
       ],
       Buffer.concat([
         cellBlock('b/f:q@5=vb', 'c/no:q@5=vc', 'z/f:q@5=vz', 'a/f:q@5=va'),
@@ -388,7 +404,8 @@ describe('multi', () => {
       },
     ]);
     expect(cells[0]).toBe('a/f:q@1=old');
-    expect(cells[1]).toMatch(/^x\/f:n@\d+=\0{7}\x02$/);
+    expect(cells[1]).toMatch(/^x\/f:n@\d+=/);
+    expect(cells[1]!.endsWith(`${'\0'.repeat(7)}\x02`)).toBe(true);
     expect(await get({ row: 'b' })).toEqual(['b/f:q@5=vb']);
     expect(await get({ row: 'z' }, second)).toEqual(['z/f:q@5=vz']);
   });
@@ -446,7 +463,11 @@ describe('multi', () => {
 });
 
 describe('services of a region', () => {
-  const exec = async (service: string, method: string, request: Uint8Array): Promise<Uint8Array> => {
+  const exec = async (
+    service: string,
+    method: string,
+    request: Uint8Array,
+  ): Promise<Uint8Array> => {
     const call = message((w) => {
       writeRegion(w, first);
       nested(w, 2, (c) => {
@@ -464,7 +485,9 @@ describe('services of a region', () => {
     const request = (value: string): Uint8Array =>
       message((w) => {
         for (const row of ['a', 'b']) {
-          nested(w, 1, (m) => writeMutation(m, { type: PUT, row, values: { 'f:q': value }, ts: 3n }));
+          nested(w, 1, (m) =>
+            writeMutation(m, { type: PUT, row, values: { 'f:q': value }, ts: 3n }),
+          );
         }
         writeCondition(w, 5, { row: 'c', column: 'f:q', value: 'go' });
       });
@@ -475,7 +498,11 @@ describe('services of a region', () => {
   });
 
   test('figures over a column', async () => {
-    for (const [row, n] of [['a', 5n], ['b', -2n], ['c', 9n]] as const) {
+    for (const [row, n] of [
+      ['a', 5n],
+      ['b', -2n],
+      ['c', 9n],
+    ] as const) {
       await mutate({ type: PUT, row, values: { 'f:n': n } });
     }
     await mutate({ type: PUT, row: 'd', values: { 'f:n': 'no number' } });

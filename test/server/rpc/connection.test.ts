@@ -110,7 +110,9 @@ describe('set-up', () => {
   });
 
   test('a header that is no message, or too large, ends the connection', async () => {
-    const broken = await client(Buffer.concat([preamble('HBas\x00\x50'), sized(preamble('\x0a\x7f'))]));
+    const broken = await client(
+      Buffer.concat([preamble('HBas\x00\x50'), sized(preamble('\x0a\x7f'))]),
+    );
     expect((await lastFrame(broken)).error.message).toContain('Malformed message');
     const large = await client(Buffer.from('4842617300507fffffff', 'hex'));
     expect((await lastFrame(large)).error.message).toContain('a header of 2147483647 bytes');
@@ -154,7 +156,10 @@ describe('calls', () => {
   test('several calls at a time, each answered by its id', async () => {
     const made = await client(setUp());
     const puts = Array.from({ length: 50 }, (_, i) =>
-      made.call('Mutate', mutateRequest(region, { type: PUT, row: `m${i}`, values: { 'f:q': `v${i}` }, ts: 5n })),
+      made.call(
+        'Mutate',
+        mutateRequest(region, { type: PUT, row: `m${i}`, values: { 'f:q': `v${i}` }, ts: 5n }),
+      ),
     );
     await Promise.all(puts);
     const gets = Array.from({ length: 50 }, (_, i) =>
@@ -187,7 +192,11 @@ describe('calls', () => {
       const block = name === 'GzipCodec' ? (await import('node:zlib')).gzipSync : undefined;
       if (block === undefined) continue;
       const cellsOut = block(cellBlock('zip/f:q@9=zipped'));
-      await made.call('Mutate', mutateRequest(region, { type: PUT, row: 'zip', cellCount: 1 }), cellsOut);
+      await made.call(
+        'Mutate',
+        mutateRequest(region, { type: PUT, row: 'zip', cellCount: 1 }),
+        cellsOut,
+      );
       const back = await plain.call('Get', getRequest(region, { row: 'zip' }));
       expect(cellTexts(back.cells)).toEqual(['zip/f:q@9=zipped']);
     }
@@ -199,14 +208,19 @@ describe('bounds', () => {
     const limits = { setupTimeoutMs: 20 };
     const header = setUp();
     for (const length of [0, 3, 6, 8, header.length - 1]) {
-      await (await client(header.subarray(0, length), limits)).closed;
+      await (
+        await client(header.subarray(0, length), limits)
+      ).closed;
     }
   });
 
   test('a client that never reads is let go, and cannot make the server hold more than allowed', async () => {
     const big = 'x'.repeat(100_000);
     const made = await client(setUp(), { outputBytesMax: 500_000, stalledTimeoutMs: 50 });
-    await made.call('Mutate', mutateRequest(region, { type: PUT, row: 'big', values: { 'f:q': big } }));
+    await made.call(
+      'Mutate',
+      mutateRequest(region, { type: PUT, row: 'big', values: { 'f:q': big } }),
+    );
     made.socket.pause();
     const get = getRequest(region, { row: 'big' });
     for (let i = 0; i < 500; i++) made.socket.write(requestFrame(1000 + i, 'Get', get));
@@ -221,10 +235,14 @@ describe('bounds', () => {
   test('a client that reads slowly gets everything', async () => {
     const big = 'y'.repeat(100_000);
     const made = await client(setUp(), { outputBytesMax: 300_000, callsMax: 4 });
-    await made.call('Mutate', mutateRequest(region, { type: PUT, row: 'slow', values: { 'f:q': big } }));
+    await made.call(
+      'Mutate',
+      mutateRequest(region, { type: PUT, row: 'slow', values: { 'f:q': big } }),
+    );
     const get = getRequest(region, { row: 'slow' });
     const answers = Array.from({ length: 100 }, () => made.call('Get', get));
-    for (const { cells } of await Promise.all(answers)) expect(cells.length).toBeGreaterThan(100_000);
+    for (const { cells } of await Promise.all(answers))
+      expect(cells.length).toBeGreaterThan(100_000);
   });
 
   test('too many bytes of calls at once are refused for now', async () => {

@@ -31,8 +31,8 @@ export interface FrameClientOptions {
 const CODEC = 'org.apache.hadoop.hbase.codec.KeyValueCodec';
 
 interface Waiting {
-  resolve(answer: Answer): void;
-  reject(error: Error): void;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
 }
 
 export class FrameClient {

@@ -38,7 +38,9 @@ beforeAll(async () => {
     families: [{ name: 'f', VERSIONS: 3 }],
     SPLITS: ['m'],
   });
-  regions = (await connection.regions('fx')).map(({ name }) => Buffer.from(name).toString('latin1'));
+  regions = (await connection.regions('fx')).map(({ name }) =>
+    Buffer.from(name).toString('latin1'),
+  );
   const env = realEnv();
   const logger = connection.server.logger;
   const place = new ServerPlace({ startCode: 1, clusterId: 'id', advertised: null });
@@ -167,7 +169,7 @@ function actionsOf(fields: Map<number, (bigint | Uint8Array)[]>): unknown {
         const outcome = fieldsOf(action as Uint8Array);
         const exception = outcome.get(3)?.[0] as Uint8Array | undefined;
         const name = exception === undefined ? null : fieldsOf(exception).get(1)![0];
-        return `${outcome.get(1)?.[0] ?? 0n} ${name === null ? '' : Buffer.from(name as Uint8Array).toString()}`;
+        return `${Number(outcome.get(1)?.[0] ?? 0n)} ${name === null ? '' : Buffer.from(name as Uint8Array).toString()}`;
       })
       // The order is the server's own.
       .sort(),
@@ -246,11 +248,14 @@ async function answersOf(pieces: readonly Buffer[], count: number): Promise<stri
   }
   const frames = await pipe.frames(count);
   pipe.destroy();
-  return frames.map((frame) => readFrame(frame)).map(({ callId, answer }) =>
-    answer instanceof RemoteError
-      ? `${callId} ${answer.className}`
-      : `${callId} ${maskedCells(answer.cells).join(' ')}`,
-  ).sort();
+  return frames
+    .map((frame) => readFrame(frame))
+    .map(({ callId, answer }) =>
+      answer instanceof RemoteError
+        ? `${callId} ${answer.className}`
+        : `${callId} ${maskedCells(answer.cells).join(' ')}`,
+    )
+    .sort();
 }
 
 describe('in pieces', () => {

@@ -32,7 +32,8 @@ beforeEach(async () => {
   [first, second] = regions.map(({ name }) => name) as [Uint8Array, Uint8Array];
   const rows = connection.table(table);
   await rows.put('a', { 'f:q': 'va' }, { ts: 1 });
-  for (let i = 0; i < 5; i++) await rows.put(`r${i}`, { 'f:q': `v${i}`, 'f:w': `w${i}` }, { ts: 1 });
+  for (let i = 0; i < 5; i++)
+    await rows.put(`r${i}`, { 'f:q': `v${i}`, 'f:w': `w${i}` }, { ts: 1 });
 });
 
 afterAll(async () => {
@@ -118,14 +119,20 @@ test('one call that opens, fetches and closes', async () => {
 
 test('bounds of rows, in both directions', async () => {
   const rows = async (fields: ScanFields): Promise<string[]> =>
-    (await start(fields)).cells.filter((cell) => cell.includes(':q')).map((cell) => cell.slice(0, 2));
+    (await start(fields)).cells
+      .filter((cell) => cell.includes(':q'))
+      .map((cell) => cell.slice(0, 2));
   expect(await rows({ start: 'r1', stop: 'r3' })).toEqual(['r1', 'r2']);
   expect(await rows({ start: 'r1', includeStart: false, stop: 'r3', includeStop: true })).toEqual([
     'r2',
     'r3',
   ]);
   expect(await rows({ start: 'r3', stop: 'r1', reversed: true })).toEqual(['r3', 'r2']);
-  expect(await rows({ start: 'r3', includeStart: false, reversed: true })).toEqual(['r2', 'r1', 'r0']);
+  expect(await rows({ start: 'r3', includeStart: false, reversed: true })).toEqual([
+    'r2',
+    'r1',
+    'r0',
+  ]);
   expect(await rows({ start: 'r2', stop: 'r2', includeStop: true })).toEqual(['r2']);
   expect(await rows({ start: 'r2', stop: 'r2' })).toEqual([]);
   expect(await rows({ start: 'a', stop: 'b' })).toEqual([]);

@@ -102,12 +102,7 @@ export class Aggregates {
     const { reads, readPoint, env } = this.#engine;
     const moment = { high: readPoint.high, low: readPoint.low, nowMs: reads.clock.followedMs() };
     for (const { family } of spec.families ?? []) found.table.familyIndex(family);
-    const scanner: RegionScanner | null = reads.openRegion(
-      found.table,
-      found.region,
-      spec,
-      moment,
-    );
+    const scanner: RegionScanner | null = reads.openRegion(found.table, found.region, spec, moment);
     if (scanner === null) return;
     const hold = reads.hold(moment);
     const batch = new CellBatch();

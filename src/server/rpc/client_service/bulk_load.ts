@@ -26,7 +26,7 @@ export class BulkLoads {
   }
 
   /** Names a folder that the client may put files into; nobody has to. */
-  async prepare(_call: RpcCall): Promise<RpcAnswer> {
+  async prepare(): Promise<RpcAnswer> {
     const { layout, env } = this.#engine;
     const name = Buffer.from(env.random.bytes(16)).toString('hex');
     const folder = `${layout.tmp}/bulk/${name}`;
@@ -102,5 +102,8 @@ function localPath(path: string): string {
   if (/^file:\/\/\//.test(path)) return fileURLToPath(path);
   if (path.startsWith('file:/')) return fileURLToPath(`file://${path.slice('file:'.length)}`);
   if (!/^[a-z][a-z0-9+.-]*:\//.test(path)) return path;
-  throw new RemoteException('DoNotRetryIOException', `${path} lies in a file system that is not read here`);
+  throw new RemoteException(
+    'DoNotRetryIOException',
+    `${path} lies in a file system that is not read here`,
+  );
 }

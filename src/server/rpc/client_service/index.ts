@@ -26,7 +26,7 @@ export function clientService(parts: ServerParts): RpcService {
     ['Mutate', (call) => mutates.mutate(call)],
     ['Multi', (call) => multi.multi(call)],
     ['Scan', (call) => scans.scan(call)],
-    ['PrepareBulkLoad', (call) => bulkLoads.prepare(call)],
+    ['PrepareBulkLoad', () => bulkLoads.prepare()],
     ['BulkLoadHFile', (call) => bulkLoads.load(call)],
     ['CleanupBulkLoad', (call) => bulkLoads.cleanup(call)],
     ['ExecService', (call) => endpoints.exec(call)],

@@ -12,7 +12,12 @@
  * the order of its messages.
  */
 import { equalBytes } from '../../../cell/index.ts';
-import type { ByteCondition, ByteMutation, RegionServer, RowAnswer } from '../../../engine/index.ts';
+import type {
+  ByteCondition,
+  ByteMutation,
+  RegionServer,
+  RowAnswer,
+} from '../../../engine/index.ts';
 import type { Result } from '../../../model/index.ts';
 import {
   CellBlock,
@@ -274,7 +279,10 @@ export class Multi {
       try {
         const { mutation } = readAction(reader);
         if (mutation === null) {
-          throw new RemoteException('DoNotRetryIOException', 'Atomic put and/or delete only, not Get=1');
+          throw new RemoteException(
+            'DoNotRetryIOException',
+            'Atomic put and/or delete only, not Get=1',
+          );
         }
         mutations.push(readActionMutation(mutation, batch));
       } catch (error) {

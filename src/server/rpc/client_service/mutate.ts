@@ -1,8 +1,20 @@
 /** Mutations: alone, with a condition, and the steps that batches share with them. */
 import { equalBytes } from '../../../cell/index.ts';
 import { ByteRows, MUTATE_DELETE, MUTATE_PUT } from '../../../engine/index.ts';
-import type { ByteCondition, ByteMutation, RegionServer, RowAnswer } from '../../../engine/index.ts';
-import { CellBlock, ProtoReader, ProtoWriter, ResultWriter, readCondition, readMutation } from '../../../wire/index.ts';
+import type {
+  ByteCondition,
+  ByteMutation,
+  RegionServer,
+  RowAnswer,
+} from '../../../engine/index.ts';
+import {
+  CellBlock,
+  ProtoReader,
+  ProtoWriter,
+  ResultWriter,
+  readCondition,
+  readMutation,
+} from '../../../wire/index.ts';
 import { RemoteException } from '../exceptions.ts';
 import type { RpcAnswer, RpcCall } from '../service.ts';
 import { checkRowInRegion, checkRowOfBatch } from './regions.ts';

@@ -2,7 +2,7 @@
 import type { RegionServer, TableState } from '../../../engine/index.ts';
 import type { Region } from '../../../region/index.ts';
 import { toStringBinary } from '../../../cell/index.ts';
-import { ProtoReader } from '../../../wire/index.ts';
+import type { ProtoReader } from '../../../wire/index.ts';
 import { RemoteException } from '../exceptions.ts';
 import type { SystemRegion } from '../service.ts';
 
@@ -101,7 +101,11 @@ function latin1(bytes: Uint8Array): string {
 }
 
 /** Refuses a row that lies outside: as HBase does of reads, and of writes that read. */
-export function checkRowInRegion(row: Uint8Array, { table, region }: FoundRegion, what: string): void {
+export function checkRowInRegion(
+  row: Uint8Array,
+  { table, region }: FoundRegion,
+  what: string,
+): void {
   if (region.contains(row)) return;
   throw new RemoteException('WrongRegionException', outsideText(row, { table, region }, what));
 }
@@ -109,10 +113,7 @@ export function checkRowInRegion(row: Uint8Array, { table, region }: FoundRegion
 /** As `checkRowInRegion`, of puts and deletes. */
 export function checkRowOfBatch(row: Uint8Array, found: FoundRegion): void {
   if (found.region.contains(row)) return;
-  throw new RemoteException(
-    'FailedSanityCheckException',
-    outsideText(row, found, 'batchMutate'),
-  );
+  throw new RemoteException('FailedSanityCheckException', outsideText(row, found, 'batchMutate'));
 }
 
 function outsideText(row: Uint8Array, { table, region }: FoundRegion, what: string): string {

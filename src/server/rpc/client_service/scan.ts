@@ -160,7 +160,10 @@ export class Scans {
       client.nextCallSeq++;
     }
     if (client.isBusy) {
-      throw new RemoteException('LeaseException', `lease '${id}' does not exist: the scanner is in use`);
+      throw new RemoteException(
+        'LeaseException',
+        `lease '${id}' does not exist: the scanner is in use`,
+      );
     }
     this.#scanners.renew(client);
     const { found } = client;
