@@ -249,7 +249,8 @@ export class CellBatch {
       const { block, rowAt, rowLength, qualifierAt, length } = row.cellAt(i);
       const familyAt = rowAt + rowLength + 1;
       const family = Buffer.from(block.subarray(familyAt, qualifierAt)).toString('latin1');
-      cells.push({ family, bytes: this.#chunk.slice(at, at + header + length) });
+      const bytes = Uint8Array.prototype.slice.call(this.#chunk, at, at + header + length);
+      cells.push({ family, bytes });
       at += header + length;
     }
     cells.sort((a, b) => (a.family < b.family ? -1 : Number(a.family > b.family)));
