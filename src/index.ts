@@ -46,3 +46,11 @@ export type {
 export { ApiClient, ApiException, NoAnswerException, RemoteTransactions } from './client/txn/index.ts';
 export type { ApiClientOptions, ApiCredentials } from './client/txn/index.ts';
 export { realEnv } from './io/index.ts';
+export { BindException, startServer } from './server/index.ts';
+export type {
+  DoorOptions,
+  HostPort,
+  RunningServer,
+  ServerAddresses,
+  ServerOptions,
+} from './server/index.ts';

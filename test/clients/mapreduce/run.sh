@@ -4,8 +4,9 @@
 . "$(dirname "$0")/../lib.sh"
 version=2.6.1-hadoop3
 lib=$(maven_jars mapreduce org.apache.hbase:hbase-mapreduce:$version org.apache.hbase:hbase-mapreduce:$version:tests \
+  org.apache.hbase:hbase-server:$version:tests org.apache.hbase:hbase-common:$version:tests org.apache.hbase:hbase-zookeeper:$version:tests \
   org.apache.hadoop:hadoop-mapreduce-client-jobclient:3.3.5 org.apache.hadoop:hadoop-mapreduce-client-common:3.3.5 \
-  org.apache.logging.log4j:log4j-core:2.17.2 org.slf4j:slf4j-simple:1.7.36)
+  org.apache.logging.log4j:log4j-core:2.17.2)
 start_server --table copied:info0 --table imported:info0 --table tsv:f
 work=$(mktemp -d)
 trap 'kill $server_pid 2>/dev/null || :; rm -rf "$work" "$server_out"' EXIT
@@ -22,6 +23,13 @@ cat > "$work/conf/hbase-site.xml" <<XML
   <property><name>mapreduce.framework.name</name><value>local</value></property>
 </configuration>
 XML
+# Counters are told by the log.
+cat > "$work/conf/log4j.properties" <<'LOG4J'
+log4j.rootLogger=INFO,A
+log4j.appender.A=org.apache.log4j.ConsoleAppender
+log4j.appender.A.layout=org.apache.log4j.PatternLayout
+log4j.appender.A.layout.ConversionPattern=%p %c{1} %m%n
+LOG4J
 printf 'a\t1\nb\t2\nc\t3\n' > "$work/lines.tsv"
 passed=0
 failed=0
@@ -37,7 +45,7 @@ expect() {
   else
     failed=$((failed + 1))
     echo "FAIL $name"
-    tail -25 "$work/$name.log"
+    tail -"${TAIL:-25}" "$work/$name.log"
   fi
 }
 
