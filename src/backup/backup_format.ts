@@ -16,7 +16,7 @@
  *       kind log      the commits in (fromTso, toTso]: log, files that the log does not carry, ranges that skipped the log
  *       catalog       tables and regions as they were at the end of the part
  *
- * In JSON a 64-bit number is {"n":"digits"}, bytes are {"x":"hex"}.
+ * In JSON a 64-bit number is {"n":"digits"}, bytes are {"x":"hex"}, a time is {"t":milliseconds}.
  */
 import type { Env } from '../io/index.ts';
 import { CorruptionException } from '../io/index.ts';
@@ -87,9 +87,10 @@ export interface Backup {
   readonly parts: readonly BackupPart[];
 }
 
-/** 64-bit numbers and bytes as objects that JSON knows. */
+/** 64-bit numbers, bytes and times as objects that JSON knows. */
 export function plainOf(value: unknown): unknown {
   if (typeof value === 'bigint') return { n: value.toString() };
+  if (value instanceof Date) return { t: value.getTime() };
   if (value instanceof Uint8Array) return { x: Buffer.from(value).toString('hex') };
   if (Array.isArray(value)) return value.map(plainOf);
   if (typeof value !== 'object' || value === null) return value;
@@ -104,6 +105,7 @@ export function richOf(value: unknown): unknown {
   if (entries.length === 1) {
     const [key, member] = entries[0]!;
     if (key === 'n' && typeof member === 'string' && /^\d+$/.test(member)) return BigInt(member);
+    if (key === 't' && typeof member === 'number') return new Date(member);
     if (key === 'x' && typeof member === 'string') return new Uint8Array(Buffer.from(member, 'hex'));
   }
   return Object.fromEntries(entries.map(([key, member]) => [key, richOf(member)]));

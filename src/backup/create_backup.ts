@@ -6,10 +6,12 @@
 import {
   ARCHIVED_FLAG,
   captureTables,
+  locationKey,
   packBackupDetail,
 } from '../engine/index.ts';
 import type { Capture, CapturedTable, RegionServer } from '../engine/index.ts';
 import { IoException } from '../io/index.ts';
+import type { Env } from '../io/index.ts';
 import { put, remove } from '../manifest/index.ts';
 import type { BackupRecord, Edit, FileRecord, RegionRecord } from '../manifest/index.ts';
 import {
@@ -52,6 +54,8 @@ interface Target {
   readonly server: RegionServer;
   readonly work: Work;
   readonly dest: string;
+  /** The path, '#', and what the folder is known by wherever it lies. */
+  readonly location: string;
   readonly id: string;
   /** The folder while it is written. */
   readonly partial: string;
@@ -72,11 +76,13 @@ export async function createBackup(
   if (incremental && (link || standalone)) {
     throw new IllegalArgumentException('link and standalone are for full backups');
   }
-  await prepareDest(server, dest);
+  const key = await prepareDest(server, dest);
   await reconcile(server, dest);
   const id = idOf(env.clock.nowMs(), env.random.bytes(2));
   const partial = `${dest}/${partialPrefix(server)}${id}`;
-  const target = { server, work: new Work(env, options), dest, id, partial, options };
+  const location = `${dest}#${key}`;
+  const work = new Work(env, options);
+  const target = { server, work, dest, location, id, partial, options };
   server.archive.underWay.add(partial);
   try {
     await env.fs.ensureFolder(partial);
@@ -109,13 +115,39 @@ function idOf(nowMs: number, chance: Uint8Array): string {
   return `${time}-${Buffer.from(chance).toString('hex')}`;
 }
 
-async function prepareDest({ env, layout }: RegionServer, dest: string): Promise<void> {
+/** Lies in a folder of backups: 16 hex digits by which stores know it. */
+const DEST_KEY = '.cellar-id';
+
+/** Makes the folder; answers its key. */
+async function prepareDest({ env, layout }: RegionServer, dest: string): Promise<string> {
   const stat = await env.fs.stat(dest);
   if (stat !== null && !stat.isDirectory) throw new IoException(`${dest} is a file`, dest);
   if (dest === layout.dir || dest.startsWith(`${layout.dir}/`)) {
     throw new IllegalArgumentException(`backups of ${layout.dir} must lie outside of it, not in ${dest}`);
   }
   await ensureDurableFolder(env, dest);
+  const known = await destKey(env, dest);
+  if (known !== null) return known;
+  const key = Buffer.from(env.random.bytes(8)).toString('hex');
+  const passing = `${dest}/${DEST_KEY}.new`;
+  await env.fs.remove(passing);
+  const handle = await env.fs.open(passing, 'create');
+  try {
+    await handle.write(Buffer.from(key, 'latin1'), 0);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await env.fs.rename(passing, `${dest}/${DEST_KEY}`);
+  await env.fs.syncFolder(dest);
+  return key;
+}
+
+/** Null for a folder that holds no backups yet. */
+async function destKey(env: Env, dest: string): Promise<string | null> {
+  const path = `${dest}/${DEST_KEY}`;
+  if ((await env.fs.stat(path)) === null) return null;
+  return Buffer.from(await env.fs.readFile(path)).toString('latin1');
 }
 
 /** Whose tables, in the order of their names: system tables are the server's own. */
@@ -127,13 +159,13 @@ function tableNames(server: RegionServer, wanted: readonly string[] | null): str
     .sort();
 }
 
-function recordOf({ dest, options }: Target, backup: Omit<Backup, 'format' | 'version'>): BackupRecord {
+function recordOf({ location, options }: Target, backup: Omit<Backup, 'format' | 'version'>): BackupRecord {
   const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
   return {
     id,
     kind,
     parentId,
-    location: dest,
+    location,
     fromTso,
     toTso,
     createdMs,
@@ -154,16 +186,23 @@ async function forget({ manifest }: RegionServer, id: string): Promise<void> {
  */
 export async function reconcile(server: RegionServer, dest: string): Promise<void> {
   const { manifest, env } = server;
+  const key = await destKey(env, dest);
+  if (key === null) return;
   const edits: Edit[] = [];
   const { backups } = await listBackups(env, dest);
   for (const record of manifest.all('backup')) {
-    if (record.location !== dest) continue;
+    // By its path, too: a folder that was removed and made anew has another key.
+    const isHere = locationKey(record) === key || record.location.startsWith(`${dest}#`);
+    if (!isHere) continue;
     const merged = backups.find(({ replaces }) => replaces.includes(record.id));
     if (merged !== undefined) {
       edits.push(remove('backup', record.id));
       const { id, kind, parentId, fromTso, toTso } = merged;
       if (record.toTso === toTso) {
-        edits.push(put('backup', { ...record, id, kind, parentId, fromTso, state: 'complete' }));
+        const location = `${dest}#${key}`;
+        edits.push(
+          put('backup', { ...record, id, kind, parentId, fromTso, location, state: 'complete' }),
+        );
       }
       continue;
     }

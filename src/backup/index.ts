@@ -33,3 +33,6 @@ export { diffMoments, diffStores } from './diff.ts';
 export type { DiffOptions, Difference, TableDifference } from './diff.ts';
 export { logOfBackups, logOfServer, replayInto, replayToHFiles } from './wal_replay.ts';
 export type { LogSource, ReplayOptions, ReplayReport } from './wal_replay.ts';
+export { plainOf, richOf } from './backup_format.ts';
+export { runTask, taskOf } from './tasks.ts';
+export type { Task, TaskResults } from './tasks.ts';

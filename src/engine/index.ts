@@ -21,7 +21,13 @@ export { RowIntents } from './row_intents.ts';
 export { middleRow } from './split_point.ts';
 export { captureTables } from './capture.ts';
 export type { Capture, CapturedFile, CapturedTable } from './capture.ts';
-export { ARCHIVED_FLAG, ARCHIVE_SETTING, backupDetail, packBackupDetail } from './log_archive.ts';
+export {
+  ARCHIVED_FLAG,
+  ARCHIVE_SETTING,
+  backupDetail,
+  locationKey,
+  packBackupDetail,
+} from './log_archive.ts';
 export type { ArchiveHold, BackupDetail, LogNeed } from './log_archive.ts';
 export type { TableToPlace } from './schema_changes.ts';
 export { MERGED_FLAG, PART_FLAG } from './store_files.ts';

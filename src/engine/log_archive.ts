@@ -180,11 +180,19 @@ function backupNeeds(records: readonly BackupRecord[]): LogNeed[] {
   const newest = live.filter(({ id }) => !parents.has(id));
   return newest
     .filter((record) => !newest.some((other) => supersedes(other, record)))
-    .map(({ id, toTso, location }) => ({ tso: toTso, owner: `backup ${id} in ${location}` }));
+    .map(({ id, toTso, location }) => ({
+      tso: toTso,
+      owner: `backup ${id} in ${location.slice(0, location.lastIndexOf('#'))}`,
+    }));
+}
+
+/** The part of a backup's location that stays when its folder is moved or named otherwise: what follows the last '#'. */
+export function locationKey({ location }: Pick<BackupRecord, 'location'>): string {
+  return location.slice(location.lastIndexOf('#') + 1);
 }
 
 function supersedes(newer: BackupRecord, older: BackupRecord): boolean {
-  if (newer.id === older.id || newer.location !== older.location) return false;
+  if (newer.id === older.id || locationKey(newer) !== locationKey(older)) return false;
   if (newer.state !== 'complete' || newer.toTso <= older.toTso) return false;
   const a = backupDetail(newer);
   const b = backupDetail(older);

@@ -453,6 +453,6 @@ describe('restores', () => {
     await expect(restoreIntoServer(store.server, 'backups', { ...stopped, overwrite: true })).rejects.toMatchObject({ code: 'InterruptedIOException' });
     expect(await store.files()).toEqual(files);
     await expect(createBackup(store.server, 'backups', stopped)).rejects.toMatchObject({ code: 'InterruptedIOException' });
-    expect((await env.fs.list('backups')).filter((name) => name.startsWith('.'))).toEqual([]);
+    expect((await env.fs.list('backups')).filter((name) => name.startsWith('.partial'))).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import type { RegionServer } from '../../engine/index.ts';
 import { BlockCache, HFileReader } from '../../hfile/index.ts';
 import type { FileRecord } from '../../manifest/index.ts';
 import type { Change, ChangeCell } from './change.ts';
-import { changeCell } from './change_feed.ts';
+import { changeCell } from './change_cell.ts';
 
 const PIECE_CELLS = 5_000;
 

@@ -71,8 +71,18 @@ export class ApiClient {
   }
 
   /** The lines of a streamed answer; `signal` ends it. Throws as the other calls do. */
-  async *lines(path: string, query: ApiJson, signal: AbortSignal): AsyncGenerator<string> {
-    const response = await this.#fetch('GET', path, query, undefined, 'application/json', signal);
+  lines(path: string, query: ApiJson, signal: AbortSignal): AsyncGenerator<string> {
+    return this.#lines(this.#fetch('GET', path, query, undefined, 'application/json', signal));
+  }
+
+  /** As `lines`, of a call with a body. */
+  postLines(path: string, body: ApiJson, signal: AbortSignal): AsyncGenerator<string> {
+    const text = JSON.stringify(body);
+    return this.#lines(this.#fetch('POST', path, {}, text, 'application/json', signal));
+  }
+
+  async *#lines(answer: Promise<Response>): AsyncGenerator<string> {
+    const response = await answer;
     if (!response.ok) throw refusalOf(response.status, await response.text());
     const decoder = new TextDecoder();
     let rest = '';

@@ -1,0 +1,73 @@
+/**
+ * `POST /api/admin/tasks`: exports, imports, backups, restores and forks of the running store, for administrators. The body is
+ * a task (backup/tasks.ts); the answer is lines of JSON as the work goes on:
+ *
+ *     {"progress":{"what":…,"bytes":…,"bytesTotal":…,"rows":…,"cells":…}}     now and then
+ *     {"result":…}   or   {"error":"Class","message":…,"retryable":…}         the last line
+ *
+ * Who goes away stops the work: what it began is undone, or can be resumed, as the task says.
+ */
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { plainOf, richOf, runTask, taskOf } from '../../backup/index.ts';
+import type { Task, WorkFigures } from '../../backup/index.ts';
+import { StoreException } from '../../io/index.ts';
+import { shownError } from './answers.ts';
+import { sendAnswer } from './api.ts';
+import type { ApiParts } from './api.ts';
+import { jsonBody } from './request.ts';
+
+const BODY_BYTES_MAX: number = 1024 * 1024;
+const PROGRESS_EVERY_MS = 500;
+
+export function addTaskRoute(app: FastifyInstance, parts: ApiParts): void {
+  app.post('/api/admin/tasks', async (request, reply) => {
+    let task: Task;
+    try {
+      parts.callerOf(request, true);
+      task = taskOf(richOf(await jsonBody(request, BODY_BYTES_MAX)));
+    } catch (error) {
+      const answer = shownError(error);
+      if (answer.status === 401) reply.header('www-authenticate', 'Basic realm="cellar"');
+      return sendAnswer(reply, answer);
+    }
+    const gone = { yes: false };
+    request.raw.socket.once('close', () => (gone.yes = true));
+    reply.header('content-type', 'application/x-ndjson; charset=utf-8');
+    reply.header('cache-control', 'no-store');
+    return reply.send(Readable.from(linesOf(parts, task, () => gone.yes), { objectMode: false }));
+  });
+}
+
+async function* linesOf(
+  parts: ApiParts,
+  task: Task,
+  isStopped: () => boolean,
+): AsyncGenerator<string> {
+  const { timers } = parts.env;
+  let figures: WorkFigures | null = null;
+  let last: string | null = null;
+  const { connection } = parts;
+  const done = runTask(connection, task, {
+    isStopped,
+    onProgress: (now) => (figures = now),
+  }).then(
+    (result) => (last = JSON.stringify({ result: plainOf(result) })),
+    (error: unknown) => {
+      if (!(error instanceof StoreException)) {
+        connection.server.logger.error({ err: error }, 'a task failed');
+      }
+      last = JSON.stringify(errorOf(error));
+    },
+  );
+  while (last === null) {
+    await Promise.race([done, timers.sleep(PROGRESS_EVERY_MS)]);
+    if (last === null && figures !== null) yield `${JSON.stringify({ progress: figures })}\n`;
+  }
+  yield `${last}\n`;
+}
+
+function errorOf(error: unknown): Readonly<Record<string, unknown>> {
+  const { name, message } = error instanceof Error ? error : new Error(String(error));
+  return { error: name, message, retryable: error instanceof StoreException && error.retryable };
+}
