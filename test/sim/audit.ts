@@ -96,6 +96,11 @@ export class Audit {
         const wanted = expectedRows(table, version, { read: { kind: 'scan', options } }, moment);
         journal.count('tables audited as of');
         this.#compare(`${name} as of ${tso}`, table, rows, wanted);
+        const row = workloadRow(table, random);
+        const cells = table.read(version, row, options, moment);
+        const got = await connection.table(name).get(row, options);
+        const is = got === null ? 'null' : cellsText(got.cells.map(fromAnswer));
+        this.#compare(`row ${row} of ${name} as of ${tso}`, table, [is], [cellsText(cells)]);
       }
     }
   }
@@ -132,6 +137,12 @@ export class Audit {
       `after opening, ${what} has\n  ${rows[where]}\nnot\n  ${wanted[where]}\n${explain(table, table.current, rows, wanted)}`,
     );
   }
+}
+
+/** Any row that was ever written. */
+function workloadRow(table: ModelTable, random: SeededRandom): string {
+  const rows = table.rows();
+  return rows[random.int(Math.max(1, rows.length))] ?? 'a';
 }
 
 async function rowsOf(scanner: Scanner): Promise<string[]> {

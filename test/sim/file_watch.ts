@@ -164,13 +164,15 @@ export function filesPut(edits: readonly Edit[]): FileRecord[] {
 }
 
 /** Floors that the edits raise: of a table, or, null, of the whole store. */
-export function floorsPut(edits: readonly Edit[]): { tableId: number | null; tso: bigint }[] {
+export function floorsPut(
+  edits: readonly Edit[],
+): { name: string; tableId: number | null; tso: bigint }[] {
   return edits.flatMap((edit) => {
     if (edit.collection !== 'setting' || !('record' in edit)) return [];
     const { name, value } = edit.record;
     if (!name.startsWith(FLOOR)) return [];
     const id = name.slice(FLOOR.length + 1);
-    return [{ tableId: id === '' ? null : Number(id), tso: BigInt(value) }];
+    return [{ name, tableId: id === '' ? null : Number(id), tso: BigInt(value) }];
   });
 }
 

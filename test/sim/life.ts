@@ -19,7 +19,7 @@ export class Life extends BankingLife {
     const { clients } = this.parts;
     for (let i = 0; i < clients; i++) this.clients.push(this.#guarded(() => this.#client()));
     this.clients.push(this.#guarded(() => this.#administrator()));
-    this.clients.push(this.#guarded(() => this.maintain()));
+    for (let i = 0; i < 2; i++) this.clients.push(this.#guarded(() => this.maintain()));
   }
 
   /** A failure of a client ends the life. */

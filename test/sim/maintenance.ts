@@ -14,13 +14,14 @@ export type Maintenance =
   | { readonly kind: 'pin'; readonly name: string | null }
   | { readonly kind: 'release'; readonly index: number };
 
-/** Draws work of maintenance; `row` draws a row. `name`: what a named pin is called, each once. */
+/** Draws work of maintenance, with `isRegional` mostly splits and merges; `row` draws a row, `name` a name of its own. */
 export function randomMaintenance(
   random: SeededRandom,
   row: () => string,
   name: () => string,
+  isRegional: boolean,
 ): Maintenance {
-  const pick = random.int(100);
+  const pick = isRegional && random.chance(0.6) ? 70 + random.int(15) : random.int(100);
   if (pick < 40) return { kind: 'flush' };
   if (pick < 62) return { kind: 'compact', major: random.chance(0.5) };
   if (pick < 70) return { kind: 'history' };

@@ -235,12 +235,6 @@ export const MUTANTS = [
     from: 'stamp: { writeNumber: tso, timestamp },',
     to: 'stamp: { writeNumber: tso, timestamp: null },',
   },
-  {
-    name: 'increments do not see what was loaded meanwhile',
-    file: 'src/engine/bulk_load.ts',
-    from: 'table.version++;',
-    to: '',
-  },
   // Regions.
   {
     name: 'a split gives all of the memory to the first daughter',

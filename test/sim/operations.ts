@@ -67,6 +67,8 @@ export interface WorkloadOptions {
   /** Durabilities asked for, undefined for the default. */
   readonly durabilities: readonly (Durability | undefined)[];
   readonly explicitTimestamps: number;
+  /** Regions are split and merged often. */
+  readonly isRegional: boolean;
 }
 
 const ROWS = ['a', 'b1', 'b2', 'c', 'd', 'e', 'm', 'm1', 'n', 'z'];
@@ -74,7 +76,7 @@ const FAMILIES = ['f', 'g', 'h'];
 const COUNTERS = ['n1', 'n2'];
 const TEXTS = ['', 'p', 'q', 'q1'];
 const SPLIT_KEYS = ['b2', 'd', 'm1', 'n'];
-const SPLIT_ROWS = ['b', 'b2', 'd', 'e', 'm1', 'n', 'o'];
+const SPLIT_ROWS = ['a1', 'b', 'b15', 'b2', 'c', 'cc', 'd', 'e', 'f', 'm', 'm05', 'm1', 'n', 'o', 'z'];
 const OPERATORS: readonly CompareOperator[] = [
   'LESS',
   'LESS_OR_EQUAL',
@@ -393,6 +395,7 @@ export class Workload {
       this.#random,
       () => this.pick(SPLIT_ROWS),
       () => `pin${++this.#names}`,
+      this.#options.isRegional,
     );
   }
 

@@ -29,6 +29,7 @@ export function profileOf(random: SeededRandom): Profile {
       longLength: isBusy ? 40_000 : 4000,
       durabilities: mixes[random.int(mixes.length)]!,
       explicitTimestamps: [0.1, 0.35, 0.7][random.int(3)]!,
+      isRegional: random.chance(0.35),
     },
     open: {
       durability: random.chance(0.7) ? 'FSYNC_WAL' : random.chance(0.6) ? 'SYNC_WAL' : 'ASYNC_WAL',
@@ -38,16 +39,18 @@ export function profileOf(random: SeededRandom): Profile {
       historyFilesMax: 2 + random.int(4),
       ...(random.chance(0.15) ? { historyBytesMax: random.int(20_000) } : {}),
       autoCompact: random.chance(0.7),
+      // Without a cache every read of a file waits, and much may happen meanwhile.
+      ...(random.chance(0.35) ? { blockCacheBytes: 0 } : {}),
       busyTimeoutMs: 5 + random.int(20),
       logSegmentBytes: 64 * 1024 * (1 + random.int(3)),
       asyncSyncMs: 1 + random.int(30),
       blockingSync: random.chance(0.4),
     },
     clients: 1 + random.int(12),
-    lifeSteps: [10, 60, 150, 400][random.int(4)]!,
+    lifeSteps: [20, 100, 200, 500][random.int(4)]!,
     faultChance: random.chance(0.6) ? 0.5 : 0,
     clockChance: random.chance(0.5) ? 0.02 : 0,
     changes: [0.01, 0.05, 0.2][random.int(3)]!,
-    maintenanceMs: [1, 2, 5, 20][random.int(4)]!,
+    maintenanceMs: [0.5, 1, 2, 10][random.int(4)]!,
   };
 }

@@ -12,7 +12,6 @@ import {
   type SeededRandom,
   type SimEnv,
 } from '../../src/io/index.ts';
-import { cellsText } from './cells.ts';
 import { Audit } from './audit.ts';
 import { Checker } from './checker.ts';
 import { Faults, type FaultKind } from './faults.ts';
@@ -24,10 +23,11 @@ import { factsOf, Life } from './life.ts';
 import { BANK } from './life_bank.ts';
 import type { LifeParts, Retry, Told } from './life_core.ts';
 import { Model } from './model.ts';
-import { readLog, readTso, type Commit, type Entry } from './observe.ts';
+import { readLog, readTso, type Entry } from './observe.ts';
 import { Workload } from './operations.ts';
 import { PinBook } from './pins.ts';
 import { profileOf, type Profile } from './profile.ts';
+import { checkLog, hasLostSync, isDone, isLogged, isMade, vouchedBytes } from './recovered.ts';
 import { applyOutcome, outcomeOf } from './schema.ts';
 import { Shelf } from './shelf.ts';
 
@@ -488,7 +488,10 @@ export class Simulation {
   async #recovered(server: RegionServer): Promise<void> {
     this.#env.clock.nowMs();
     const log = await readLog(this.#env, `${DIR}/wal`);
-    const last = this.#checkLog(log, server);
+    const last = checkLog({
+      ...{ log, server, model: this.#model, logged: this.#logged, step: this.journal.step },
+      promised: this.#onlyKilled ? this.#promises.kill : this.#promises.power,
+    });
     this.#decidePending(server);
     this.#pending = null;
     this.#decideFiles(server);
@@ -501,46 +504,6 @@ export class Simulation {
     this.#checkShelf(server);
     this.#promises = { power: last, kill: last };
     await this.#audit.run(server, this.#clockMaxMs);
-  }
-
-  /** The log holds the commits that were made up to some TSO, all of them and nothing else. Gives that TSO. */
-  #checkLog(log: readonly Entry[], server: RegionServer): bigint {
-    const { step } = this.journal;
-    const found = new Set<bigint>();
-    for (const entry of log) {
-      found.add(entry.tso);
-      const known = this.#logged.get(entry.tso);
-      if (known === undefined)
-        throw new SimFailure(step, `the log has ${entry.tso}, which nobody wrote`);
-      const [is, was] = [entryText(entry), entryText(known)];
-      if (is !== was) throw new SimFailure(step, `the log has\n  ${is}\nfor\n  ${was}`);
-      if (entry.kind === 'commit') this.#checkFamilies(entry);
-    }
-    let last = log.at(-1)?.tso ?? 0n;
-    for (const { tso } of server.manifest.all('flushed')) last = max(last, tso);
-    const first = log[0]?.tso ?? last + 1n;
-    const promised = this.#onlyKilled ? this.#promises.kill : this.#promises.power;
-    for (const [tso, entry] of this.#logged) {
-      if (found.has(tso) || tso < first) continue;
-      if (tso < last) throw new SimFailure(step, `the log has a hole: ${entryText(entry)}`);
-      if (tso <= promised) {
-        throw new SimFailure(step, `lost, though promised up to ${promised}: ${entryText(entry)}`);
-      }
-    }
-    return last;
-  }
-
-  #checkFamilies(entry: Commit): void {
-    const table = this.#model.tables.get(entry.tableId);
-    const families = table?.versionAt(entry.tso).families ?? [];
-    for (const [i, cell] of entry.cells.entries()) {
-      const family = families.find(({ rules }) => rules.name === cell.family);
-      if (family !== undefined && family.id === entry.familyIds![i]) continue;
-      throw new SimFailure(
-        this.journal.step,
-        `commit ${entry.tso} logs ${cell.family} as family ${entry.familyIds![i]}, not ${family?.id}`,
-      );
-    }
   }
 
   #forgetLost(last: bigint): void {
@@ -613,58 +576,4 @@ export class Simulation {
   }
 }
 
-/** The manifest's last record may be taken for one that a power cut tore: no later one says that it was whole. */
-function vouchedBytes(path: string, bytes: Uint8Array): number {
-  return path.includes('MANIFEST-') ? Buffer.from(bytes).lastIndexOf('MREC') : bytes.length;
-}
-
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-/** Whether the manifest has made a change that was under way. */
-function isMade({ manifest }: RegionServer, { edits }: FileEvent): boolean {
-  const puts = edits.flatMap((edit) => {
-    if (!('record' in edit)) return [];
-    if (edit.collection === 'file' || edit.collection === 'region') {
-      return [manifest.get(edit.collection, edit.record.id) !== undefined];
-    }
-    return edit.collection === 'snapshot'
-      ? [manifest.get('snapshot', edit.record.name) !== undefined]
-      : [];
-  });
-  if (puts.length > 0) return puts.includes(true);
-  return edits.some(
-    (edit) =>
-      'key' in edit &&
-      ((edit.collection === 'file' && manifest.get('file', edit.key) === undefined) ||
-        (edit.collection === 'snapshot' && manifest.get('snapshot', edit.key) === undefined)),
-  );
-}
-
-const isLogged = (entry: Entry): boolean => entry.kind === 'control' || entry.durability > 1;
-
-function entryText(entry: Entry): string {
-  if (entry.kind === 'control') return `${entry.tso} control ${entry.what}`;
-  const { tso, tableId, durability, nonce, cells } = entry;
-  return `${tso} table ${tableId} durability ${durability} nonce ${nonce} ${cellsText(cells)}`;
-}
-
-/** Whether the manifest has the change made at `tso`. */
-function isDone(
-  server: RegionServer,
-  name: string,
-  before: { readonly id: number; readonly isEnabled: boolean } | null,
-  facts: { readonly id: number } | null,
-  tso: bigint,
-): boolean {
-  if (before === null || facts === null || before.id !== facts.id) return before?.id !== facts?.id;
-  const schemas = server.manifest.get('table', facts.id)?.schemas ?? [];
-  return schemas.at(-1)?.tso === tso || server.catalog.get(name).enabled !== before.isEnabled;
-}
-
-/**
- * The log has failed in this life: a failed sync may have taken what the page cache held of earlier writes, so that what
- * was only handed to the system may be gone although the machine stayed up.
- */
-function hasLostSync(life: Life): boolean {
-  return life.server.log?.failure != null;
-}
