@@ -13,48 +13,15 @@ import type { Connection } from '../model/index.ts';
 import { addAdvertiseRoutes } from './advertise.ts';
 import type { Advertiser } from './advertise.ts';
 import type { Door } from './door.ts';
-import { bindException } from './errors.ts';
 import { addApi } from './http_api/index.ts';
 import type { ApiOptions } from './http_api/index.ts';
+import type { HttpLimits } from './http_limits.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
 import { ProcessWatch } from './process_figures.ts';
-
-/** The default port, HBase's own range (16000 master, 16020 region server). */
-export const HTTP_PORT = 16030;
-/** Only this machine, unless told otherwise: the endpoint asks nobody who they are. */
-export const HTTP_HOST = '127.0.0.1';
-
-/** What one client, or all together, may take. */
-export interface HttpLimits {
-  readonly bodyBytesMax: number;
-  readonly headerBytesMax: number;
-  readonly connectionsMax: number;
-  /** Milliseconds for a whole request to arrive. */
-  readonly requestTimeoutMs: number;
-  /** Milliseconds for the headers to arrive. */
-  readonly headersTimeoutMs: number;
-  /** Milliseconds that a connection may stand idle between two requests. */
-  readonly keepAliveTimeoutMs: number;
-  /** Milliseconds that running requests get to finish when the server closes. */
-  readonly closeTimeoutMs: number;
-}
-
-export const HTTP_LIMITS: HttpLimits = {
-  bodyBytesMax: 1024 * 1024,
-  headerBytesMax: 16 * 1024,
-  connectionsMax: 1024,
-  requestTimeoutMs: 30_000,
-  headersTimeoutMs: 10_000,
-  keepAliveTimeoutMs: 72_000,
-  closeTimeoutMs: 5_000,
-};
 
 export interface HttpServerOptions {
   readonly connection: Connection;
   readonly env: Pick<Env, 'clock' | 'timers'>;
-  readonly host: string;
-  /** 0: any free port; null: it does not listen, connections are handed to it. */
-  readonly port: number | null;
   readonly limits: HttpLimits;
   /** Of /api/…: who may call it, and what it answers. */
   readonly api?: ApiOptions;
@@ -64,10 +31,8 @@ export interface HttpServerOptions {
   readonly logger?: FastifyBaseLogger;
 }
 
-/** A running HTTP server. */
+/** A running HTTP server. It does not listen: connections are handed to it. */
 export class HttpServer implements Door {
-  /** For example `http://127.0.0.1:16030`; empty if it does not listen. */
-  readonly address: string;
   readonly #app: FastifyInstance;
   readonly #watch: ProcessWatch;
   readonly #sockets: Sockets;
@@ -78,26 +43,23 @@ export class HttpServer implements Door {
     this.#watch = parts.watch;
     this.#sockets = parts.sockets;
     this.#options = options;
-    this.address = options.port === null ? '' : addressOf(parts.app, options.host);
   }
 
-  /** Starts to listen. Throws `BindException` naming host and port if it may not or cannot. */
   static async start(options: HttpServerOptions): Promise<HttpServer> {
     const watch = new ProcessWatch(options.env.clock);
     const app = makeApp(options);
     const sockets = new Sockets(app.server);
     addRoutes(app, options.connection, watch);
     const { connection } = options;
-    if (connection instanceof StoreConnection) addApi(app, connection, options.env, options.api ?? {});
+    if (connection instanceof StoreConnection)
+      addApi(app, connection, options.env, options.api ?? {});
     if (options.advertiser !== undefined) addAdvertiseRoutes(app, options.advertiser);
     try {
-      if (options.port === null) await app.ready();
-      else await app.listen({ host: options.host, port: options.port });
+      await app.ready();
     } catch (error) {
       watch.close();
       await app.close();
-      const { host, port } = options;
-      throw bindException(error, { host, port: port ?? 0 });
+      throw error;
     }
     return new HttpServer({ app, watch, sockets }, options);
   }
@@ -160,7 +122,6 @@ function makeApp({ limits, logger }: HttpServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
   });
-  app.server.maxConnections = limits.connectionsMax;
   return app;
 }
 
@@ -201,10 +162,4 @@ function sendHealth(reply: FastifyReply, connection: Connection): FastifyReply {
       tables,
       readPoint: readPoint.toString(),
     });
-}
-
-function addressOf(app: FastifyInstance, host: string): string {
-  const bound = app.server.address();
-  const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

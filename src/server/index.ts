@@ -1,6 +1,6 @@
 export { BindException } from './errors.ts';
-export { HTTP_HOST, HTTP_LIMITS, HTTP_PORT } from './http.ts';
-export type { HttpLimits } from './http.ts';
+export { HTTP_HOST, HTTP_LIMITS, HTTP_PORT } from './http_limits.ts';
+export type { HttpLimits } from './http_limits.ts';
 export { advertiseAt } from './advertise.ts';
 export { hostPortText, parseHostPort } from './place.ts';
 export type { HostPort } from './place.ts';

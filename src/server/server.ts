@@ -10,9 +10,10 @@ import { IllegalArgumentException } from '../model/index.ts';
 import type { Connection } from '../model/index.ts';
 import type { Door } from './door.ts';
 import { Fixtures } from './fixtures.ts';
-import { HTTP_HOST, HTTP_LIMITS, HTTP_PORT, HttpServer } from './http.ts';
-import type { HttpLimits } from './http.ts';
+import { HTTP_HOST, HTTP_LIMITS, HTTP_PORT } from './http_limits.ts';
+import type { HttpLimits } from './http_limits.ts';
 import type { ApiOptions } from './http_api/index.ts';
+import { LazyHttpDoor } from './lazy_http.ts';
 import { Listener, PortSharing } from './listener.ts';
 import { ServerPlace, uuidOf } from './place.ts';
 import type { HostPort } from './place.ts';
@@ -147,7 +148,7 @@ class Server implements RunningServer {
     const served = await this.#serve();
     const rpc = this.#rpcDoor(served);
     const { zookeeper } = served;
-    const http = await this.#httpDoor(host, null);
+    const http = this.#httpDoor();
     const sharing = new PortSharing({ rpc, zookeeper, http }, this.#env);
     this.#sharing = sharing;
     const listener = await this.#listen({ host, port, accept: (socket) => sharing.accept(socket) });
@@ -168,9 +169,9 @@ class Server implements RunningServer {
       http: null,
     };
     if (http !== undefined) {
-      const { host = this.#options.host ?? HTTP_HOST, port = HTTP_PORT } = http;
-      addresses.http = (await this.#httpDoor(host, port)).address;
-      this.#place.httpPort = Number(new URL(addresses.http).port);
+      const listener = await this.#listenFor(this.#httpDoor(), http, HTTP_PORT);
+      addresses.http = `http://${listener.address}`;
+      this.#place.httpPort = listener.port;
     }
     if (rpc !== undefined || zookeeper !== undefined) {
       const served = await this.#serve();
@@ -235,13 +236,11 @@ class Server implements RunningServer {
     return door;
   }
 
-  async #httpDoor(host: string, port: number | null): Promise<HttpServer> {
+  #httpDoor(): Door {
     const { http, logger } = this.#options;
-    const door = await HttpServer.start({
+    const door = new LazyHttpDoor({
       connection: this.connection,
       env: this.#env,
-      host,
-      port,
       limits: { ...HTTP_LIMITS, ...http?.limits },
       ...(http?.api === undefined ? {} : { api: http.api }),
       advertiser: this.#place,
