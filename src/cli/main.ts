@@ -44,7 +44,7 @@ function processIo(env: Env): CliIo {
     terminal: isTerminal ? { input: process.stdin, output: process.stdout } : null,
     progressStream: process.stderr.isTTY ? process.stderr : null,
     variables: process.env,
-    openStore: (folder, access) => openFolder(env, folder, access, logger),
+    openStore: (folder, access) => openFolder(env, folder, access, logger, process.env),
     serveHost: processHost(env, openForServe(env)),
     onInterrupt,
   };

@@ -3,6 +3,8 @@ import { Command, CommanderError } from 'commander';
 import { IllegalArgumentException } from '../model/index.ts';
 import { addBackupCommands } from './backup_command.ts';
 import { CliContext, EXIT_FAILED, EXIT_OK, EXIT_USAGE, UsageError, type CliIo } from './context.ts';
+import { addChangesCommand } from './changes_command.ts';
+import { addConfigCommands } from './config_command.ts';
 import { addDataCommands } from './data_commands.ts';
 import { addDiffCommand } from './diff_command.ts';
 import { addExportCommands } from './export_command.ts';
@@ -19,6 +21,8 @@ import { addShellCommand } from './shell_command.ts';
 import { addSnapshotCommands } from './snapshot_commands.ts';
 import { addStatsCommand } from './stats_command.ts';
 import { addTableCommands } from './table_commands.ts';
+import { addTsoCommand } from './tso_command.ts';
+import { addTxnCommands } from './txn_command.ts';
 import { addVerifyCommand } from './verify_command.ts';
 import { VERSION } from './version.ts';
 import { addWalCommands } from './wal_command.ts';
@@ -108,6 +112,10 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addSnapshotCommands(program, context);
   addStatsCommand(program, context);
   addWalCommands(program, context);
+  addTsoCommand(program, context);
+  addTxnCommands(program, context);
+  addChangesCommand(program, context);
+  addConfigCommands(program, context);
   addShellCommand(program, context);
   addAdvertiseCommand(program, context);
   if (context.io.serveHost !== null) {

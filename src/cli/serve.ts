@@ -14,8 +14,10 @@ import {
   parseHostPort,
   startServer,
 } from '../server/index.ts';
-import type { HostPort, RunningServer, ServerOptions } from '../server/index.ts';
+import type { KnobSet } from '../embedded/index.ts';
+import type { ApiOptions, HostPort, RunningServer, ServerOptions } from '../server/index.ts';
 import { demoCommands, describeHoldings, loadDemo } from './demo.ts';
+import { readConfig } from './config_file.ts';
 import { demoProgress } from './demo_progress.ts';
 
 const DURABILITIES = ['SKIP_WAL', 'ASYNC_WAL', 'SYNC_WAL', 'FSYNC_WAL'] as const;
@@ -44,7 +46,11 @@ syncMedianMs, reallySyncs, tables, pid.`;
 /** How a store is opened; without a folder it is in memory. */
 export type OpenStore = (
   dir?: string,
-  options?: { durability?: Exclude<Durability, 'USE_DEFAULT'>; logger?: Logger },
+  options?: {
+    durability?: Exclude<Durability, 'USE_DEFAULT'>;
+    logger?: Logger;
+    knobs?: KnobSet;
+  },
 ) => Promise<Connection>;
 
 /** The process around the command. */
@@ -61,9 +67,15 @@ export interface ServeHost {
   exit(status: number): void;
   /** How a user calls this program, e.g. `cellar`. */
   readonly program: string;
+  /** Environment variables; absent: none. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface ServeOptions {
+  /** A file of knobs and credentials. */
+  readonly config?: string;
+  /** Knobs as NAME=VALUE. */
+  readonly set?: readonly string[];
   /** Data folder; absent: in memory. */
   readonly dir?: string;
   readonly demo: boolean;
@@ -100,6 +112,7 @@ export function processHost(env: Env, open: OpenStore): ServeHost {
     },
     exit: (status) => process.exit(status),
     program: programName(process.argv[1] ?? ''),
+    variables: process.env,
   };
 }
 
@@ -126,6 +139,8 @@ export function serveCommand(host: ServeHost, done: (status: number) => void): C
     .option('--http-port <N>', '0 or off', parseDoorPort, HTTP_PORT)
     .option('--advertise <HOST:PORT>', 'tell clients this address', parseAdvertised)
     .option('--host <HOST>', 'address to listen at', HTTP_HOST)
+    .option('--config <FILE>', 'knobs, and who may call the HTTP API (or CELLAR_CONFIG)')
+    .option('--set <NAME=VALUE...>', 'knobs, see `cellar config list`')
     .option('--json', 'one line of JSON on standard output when ready, see below', false)
     .addOption(new Option('--durability <D>', 'of commits that ask for none').choices(DURABILITIES))
     .addOption(
@@ -200,8 +215,15 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
     { level: options.logLevel },
     { write: (line: string) => void host.stderr.write(line) },
   );
+  const config = await readConfig({
+    env: host.env,
+    variables: host.variables ?? {},
+    ...(options.config === undefined ? {} : { file: options.config }),
+    ...(options.set === undefined ? {} : { flags: options.set }),
+  });
   const connection = await host.open(options.dir, {
     logger,
+    ...(config.hasKnobs ? { knobs: config.knobs } : {}),
     ...(options.durability === undefined ? {} : { durability: options.durability }),
   });
   try {
@@ -214,7 +236,7 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
       connection,
       env: host.env,
       host: options.host,
-      ...doorsOf(options),
+      ...withApi(doorsOf(options), config.api),
       ...(options.advertise === undefined ? {} : { advertise: options.advertise }),
       logger,
     });
@@ -228,6 +250,14 @@ async function serveUntil(options: ServeOptions, host: ServeHost, stop: Stop): P
   } finally {
     await connection.close();
   }
+}
+
+type Doors = Pick<ServerOptions, 'port' | 'rpc' | 'zookeeper' | 'http'>;
+
+/** Who may call the HTTP API, where there is one. */
+function withApi(doors: Doors, api: ApiOptions): Doors {
+  if (doors.http === undefined && doors.port === undefined) return doors;
+  return { ...doors, http: { ...doors.http, api } };
 }
 
 function doorsOf({

@@ -3,6 +3,7 @@ import { pino, type Logger } from 'pino';
 import { open } from '../embedded/index.ts';
 import type { Env } from '../io/index.ts';
 import type { Connection } from '../model/index.ts';
+import { readConfig } from './config_file.ts';
 import type { StoreAccess } from './context.ts';
 import type { OpenStore } from './serve.ts';
 
@@ -12,14 +13,17 @@ export async function openFolder(
   folder: string,
   access: StoreAccess,
   logger: Logger,
+  variables: Readonly<Record<string, string | undefined>> = {},
 ): Promise<Connection> {
-  return open(folder, { env, logger, mustExist: access.mustExist });
+  const { knobs } = await readConfig({ env, variables });
+  return open(folder, { env, logger, mustExist: access.mustExist, ...knobs });
 }
 
 /** The way of `serve`: without a folder the store is in memory, with a world of its own. */
 export function openForServe(env: Env): OpenStore {
-  return async (dir, { durability, logger } = {}) =>
+  return async (dir, { durability, logger, knobs } = {}) =>
     open(dir, {
+      ...knobs,
       ...(dir === undefined ? {} : { env }),
       ...(durability === undefined ? {} : { durability }),
       ...(logger === undefined ? {} : { logger }),

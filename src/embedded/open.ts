@@ -6,7 +6,8 @@ import { changesOf } from '../backup/feed/index.ts';
 import type { Change, ChangesOptions } from '../backup/feed/index.ts';
 import { EmbeddedConnection, commitOptions, openServer, transactOverAll } from '../engine/index.ts';
 import type { OpenOptions, RegionServer, TableState } from '../engine/index.ts';
-import { TableNotFoundException, isHiddenTable } from '../model/index.ts';
+import { put } from '../manifest/index.ts';
+import { IllegalArgumentException, TableNotFoundException, isHiddenTable } from '../model/index.ts';
 import type {
   Durability,
   Table,
@@ -19,6 +20,8 @@ import type {
   XaResource,
 } from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
+import { KNOBS, KNOB_SETTING, findKnob, isTsoKnob, knobSet, knobValue } from './knobs.ts';
+import type { KnobSet, KnobValue } from './knobs.ts';
 import { TransactionHandle, TransactionManager, XaVerbs } from '../txn/index.ts';
 import type { TransactionKnobs } from '../txn/index.ts';
 
@@ -77,6 +80,34 @@ export class StoreConnection extends EmbeddedConnection implements Transactional
     return changesOf(this.server, options);
   }
 
+  /** The knobs of oracle and transactions as they are. */
+  knobs(): KnobValue[] {
+    const values: Readonly<Record<string, boolean | number>> = {
+      ...this.server.oracle.knobs,
+      ...this.transactions.knobs,
+    };
+    return KNOBS.map((knob) => ({ ...knob, value: values[knob.name] ?? knob.default }));
+  }
+
+  /**
+   * Changes a knob now; with `keep` for later openings, too, where neither file, environment nor flag says otherwise. Throws
+   * IllegalArgumentException for one that may not change while the store is open.
+   */
+  async setKnob(name: string, given: unknown, options: { keep?: boolean } = {}): Promise<void> {
+    const { changeable } = findKnob(name);
+    const value = knobValue(name, given);
+    if (!changeable) {
+      throw new IllegalArgumentException(
+        `${name} cannot be changed while the store is open: give it in a config file, the environment or a flag`,
+      );
+    }
+    if (isTsoKnob(name)) this.server.oracle.setKnob(name, value);
+    else this.transactions.setKnob(name, value);
+    if (options.keep !== true) return;
+    const record = { name: `${KNOB_SETTING}${name}`, value: String(value) };
+    await this.server.track(() => this.server.manifest.commit([put('setting', record)]));
+  }
+
   override async close(): Promise<void> {
     await this.transactions.close();
     await super.close();
@@ -91,10 +122,23 @@ export async function open(dir?: string, options: StoreOptions = {}): Promise<St
   const { transactions, ...engine } = options;
   const server = await openServer(dir, engine);
   try {
-    const knobs = transactions === undefined ? {} : { knobs: transactions };
-    return new StoreConnection(server, await TransactionManager.open(server, knobs));
+    const kept = keptKnobs(server);
+    for (const [name, value] of Object.entries(kept.oracle)) {
+      if (!Object.hasOwn(engine.oracle ?? {}, name)) server.oracle.setKnob(name, value);
+    }
+    const knobs = { ...kept.transactions, ...transactions };
+    return new StoreConnection(server, await TransactionManager.open(server, { knobs }));
   } catch (error) {
     await server.close();
     throw error;
   }
+}
+
+/** What `cellar config set` left in the store. */
+function keptKnobs(server: RegionServer): KnobSet {
+  const found: Record<string, unknown> = {};
+  for (const { name, value } of server.manifest.all('setting')) {
+    if (name.startsWith(KNOB_SETTING)) found[name.slice(KNOB_SETTING.length)] = value;
+  }
+  return knobSet([found]);
 }

@@ -14,3 +14,4 @@ export type {
   ServerAddresses,
   ServerOptions,
 } from './server.ts';
+export type { ApiAuth, ApiOptions, ApiToken, ApiUser } from './http_api/index.ts';

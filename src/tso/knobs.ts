@@ -4,6 +4,8 @@ import { IllegalArgumentException } from '../model/index.ts';
 export interface TsoKnobs {
   /** Keeps archived log for the change feed. Not changeable while open. */
   readonly enable_feature_binlog: boolean;
+  /** How long archived log is kept for the feed, if it is kept. */
+  readonly binlog_ttl_seconds: number;
   /** Not changeable while open. */
   readonly tso_service_update_interval_ms: number;
   /** Tries of one save; below 1 acts as 1. */
@@ -22,6 +24,7 @@ export interface TsoKnobs {
 
 export const TSO_KNOB_DEFAULTS: TsoKnobs = {
   enable_feature_binlog: false,
+  binlog_ttl_seconds: 86_400,
   tso_service_update_interval_ms: 50,
   tso_max_update_retry_count: 3,
   tso_max_get_retry_count: 10,

@@ -5,8 +5,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { FEED_FORMATS, FEED_MODES, FeedFormatter, changesOf } from '../../backup/feed/index.ts';
 import type { ChangesOptions, FormatOptions } from '../../backup/feed/index.ts';
 import { shownError } from './answers.ts';
-import { sendAnswer } from './api.ts';
-import type { ApiParts } from './api.ts';
+import { sendAnswer } from './parts.ts';
+import type { ApiParts } from './parts.ts';
 import { badRequest, bigintOf, flagOf, numberOf, textOf } from './request.ts';
 import type { Parameters } from './request.ts';
 

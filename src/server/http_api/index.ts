@@ -1,3 +1,3 @@
 export { addApi } from './api.ts';
-export type { ApiOptions } from './api.ts';
+export type { ApiOptions } from './parts.ts';
 export type { ApiAuth, ApiToken, ApiUser } from './auth.ts';

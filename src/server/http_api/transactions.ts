@@ -9,7 +9,7 @@ import type {
 } from '../../model/index.ts';
 import { given, shownAnswer, shownError, shownRollback, shownStatus } from './answers.ts';
 import type { Answer } from './answers.ts';
-import type { ApiParts } from './api.ts';
+import type { ApiParts } from './parts.ts';
 import type { Caller } from './auth.ts';
 import { parseLines } from './load_lines.ts';
 import {

@@ -5,7 +5,7 @@ import { StoreClosedException, TransactionException } from '../../model/index.ts
 import { formatTso } from '../../tso/index.ts';
 import type { OracleSnapshot } from '../../tso/index.ts';
 import { HttpRefusal } from './answers.ts';
-import type { ApiParts } from './api.ts';
+import type { ApiParts } from './parts.ts';
 import { badRequest, jsonBody, numberOf } from './request.ts';
 
 const COUNT_MAX = 10_000;

@@ -5,7 +5,7 @@ import type { XaCode, Xid } from '../../model/index.ts';
 import { XaVerbs, xaExceptionOf } from '../../txn/index.ts';
 import { shownStatus } from './answers.ts';
 import type { Answer } from './answers.ts';
-import type { ApiParts } from './api.ts';
+import type { ApiParts } from './parts.ts';
 import { parseLines } from './load_lines.ts';
 import {
   bigintOf,
