@@ -13,8 +13,8 @@ import { plainOf, richOf, runTask, taskOf } from '../../backup/index.ts';
 import type { Task, WorkFigures } from '../../backup/index.ts';
 import { StoreException } from '../../io/index.ts';
 import { shownError } from './answers.ts';
-import { sendAnswer } from './api.ts';
-import type { ApiParts } from './api.ts';
+import { sendAnswer } from './parts.ts';
+import type { ApiParts } from './parts.ts';
 import { jsonBody } from './request.ts';
 
 const BODY_BYTES_MAX: number = 1024 * 1024;
