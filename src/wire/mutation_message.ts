@@ -7,6 +7,7 @@ import {
   LATEST_HIGH,
   LATEST_LOW,
   ROW_LENGTH_MAX,
+  TAG_TTL,
   TYPE_DELETE,
   TYPE_DELETE_COLUMN,
   TYPE_DELETE_FAMILY,
@@ -245,6 +246,18 @@ function checkCell(fields: MutationFields, cells: Uint8Array, at: number, length
     );
   }
   checkType(fields.type, cells[timestampAt(cells, at) + 8]!);
+  checkTtlTags(cells, at, length);
+}
+
+/** A TTL's tag has 8 bytes: who reads it later does not ask. The tags themselves are whole. */
+function checkTtlTags(cells: Uint8Array, at: number, length: number): void {
+  const end = at + length;
+  let tagAt = at + 8 + u32(cells, at) + u32(cells, at + 4) + 2;
+  for (; tagAt < end; tagAt += 2 + u16(cells, tagAt)) {
+    if (cells[tagAt + 2] === TAG_TTL && u16(cells, tagAt) !== 9) {
+      throw new DoNotRetryIOException('Malformed cell: a TTL tag has another length than 9');
+    }
+  }
 }
 
 function checkType(mutateType: number, cellType: number): void {
@@ -376,7 +389,13 @@ class ColumnCells {
     const at = this.at + 4;
     if (at + size > this.buf.length) this.#grow(at + size);
     putU32(this.buf, this.at, size);
+    if (tags.length > 0xffff) throw new DoNotRetryIOException('Malformed cell: too many tags');
     this.at = writeKeyValue(this.buf, at, cell);
+    if (tags.length > 0) {
+      const fault = keyValueFault(this.buf, at, size);
+      if (fault !== null) throw new DoNotRetryIOException(`Malformed cell: ${fault}`);
+      checkTtlTags(this.buf, at, size);
+    }
     if (cell.timestampHigh > LATEST_HIGH) {
       throw new DoNotRetryIOException('Timestamp cannot be negative.');
     }
