@@ -59,6 +59,9 @@ if (options.hbase === undefined && options.suite === undefined) {
 }
 const cache = installClient();
 const hbase = new HBaseSide(cache, options.hbase ?? (await serveReference(options.suite)));
-process.exitCode = await new DiffRun(hbase, options, (line) => console.log(line)).run();
+const run = new DiffRun(hbase, options, (line) => console.log(line));
+process.exitCode = 0;
+for (const file of options.ask) process.exitCode += await run.ask(file);
+if (options.ask.length === 0) process.exitCode = await run.run();
 await hbase.close();
 process.exit();

@@ -89,9 +89,12 @@ export class CellarSide implements Side {
         await this.close();
         return table;
       case 'alter':
+        // HBase closes the regions, and flushes them as the table was.
+        await admin.flush(table);
         for (const family of event.families) await admin.modifyFamily(table, family);
         return table;
       case 'clone': {
+        await admin.flush(table);
         await admin.snapshot(`${table}_s`, table);
         await admin.cloneSnapshot(`${table}_s`, `${table}c`);
         await admin.deleteSnapshot(`${table}_s`);

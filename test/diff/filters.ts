@@ -169,9 +169,7 @@ export function textOf(filter: FilterJson): string | null {
     }
     case 'SkipFilter':
     case 'WhileMatchFilter': {
-      const filtered = filter['filter'] as FilterJson;
-      // HBase's parser takes one filter behind these words, and no parentheses.
-      const within = filtered.type === 'FilterList' ? null : textOf(filtered);
+      const within = textOf(filter['filter'] as FilterJson);
       return within === null ? null : `${type === 'SkipFilter' ? 'SKIP' : 'WHILE'} ${within}`;
     }
     case 'FilterList':
@@ -182,7 +180,10 @@ export function textOf(filter: FilterJson): string | null {
 }
 
 function listText(filter: FilterJson): string | null {
-  const filters = (filter['filters'] as FilterJson[]).map(textOf);
+  // `(A OR SKIP B)` is refused by HBase's parser: "Mismatched parenthesis".
+  const filters = (filter['filters'] as FilterJson[]).map((one) =>
+    one.type === 'SkipFilter' || one.type === 'WhileMatchFilter' ? null : textOf(one),
+  );
   // The parser makes no list of one or none.
   if (filters.length < 2 || filters.includes(null)) return null;
   return `(${filters.join(filter['operator'] === 'MUST_PASS_ALL' ? ' AND ' : ' OR ')})`;

@@ -1,5 +1,6 @@
 /** Random filters of every kind, over the rows, columns, values and times of a case. */
 import type { SeededRandom } from '../../src/io/index.ts';
+import { partsOf } from './filters.ts';
 import type { FilterJson } from './filters.ts';
 
 export interface FilterWords {
@@ -12,6 +13,8 @@ export interface FilterWords {
   readonly values: readonly string[];
   /** All values are 8 bytes. */
   readonly isNumeric: boolean;
+  /** The length of the shortest row: HBase reads behind the end of those shorter than a prefix. */
+  readonly prefixLengthMax: number;
 }
 
 const OPERATORS = ['LESS', 'LESS_OR_EQUAL', 'EQUAL', 'NOT_EQUAL', 'GREATER_OR_EQUAL', 'GREATER'];
@@ -45,6 +48,8 @@ const LEAVES = [
   'FuzzyRowFilter',
   'MultiRowRangeFilter',
 ] as const;
+/** HBase's wrappers do not ask them about the row, and they have nothing to say about cells then. */
+const ROW_STATE = ['MultiRowRangeFilter'];
 type Leaf = (typeof LEAVES)[number];
 const DEPTH_MAX = 3;
 
@@ -64,12 +69,22 @@ export class FilterGenerator {
     const isNode = depth < DEPTH_MAX && random.chance(depth === 0 ? 0.45 : 0.25);
     if (!isNode) return this.#leaf(this.#pick(LEAVES));
     const kind = random.int(10);
-    if (kind === 0) return { type: 'SkipFilter', filter: this.filter(depth + 1) };
-    if (kind === 1) return { type: 'WhileMatchFilter', filter: this.filter(depth + 1) };
+    if (kind < 2) {
+      const type = kind === 0 ? 'SkipFilter' : 'WhileMatchFilter';
+      return { type, filter: this.filterWithout(ROW_STATE, depth + 1) };
+    }
     const operator = random.chance(0.5) ? 'MUST_PASS_ALL' : 'MUST_PASS_ONE';
     const count = random.chance(0.05) ? 0 : 1 + random.int(3);
-    const filters = Array.from({ length: count }, () => this.filter(depth + 1));
+    const filters = Array.from({ length: count }, () => this.filterWithout(['FuzzyRowFilter'], depth + 1));
     return { type: 'FilterList', operator, filters };
+  }
+
+  /** A filter without these kinds and comparators in it. */
+  filterWithout(kinds: readonly string[], depth: number = 0): FilterJson {
+    for (;;) {
+      const filter = this.filter(depth);
+      if (!partsOf(filter).some((part) => kinds.includes(part))) return filter;
+    }
   }
 
   #pick<T>(of: readonly T[]): T {
@@ -87,7 +102,7 @@ export class FilterGenerator {
       case 'FirstKeyValueMatchingQualifiersFilter':
         return { type, qualifiers: this.#distinct(() => this.#qualifier()) };
       case 'PrefixFilter':
-        return { type, prefix: this.#cut(this.#row()) };
+        return { type, prefix: this.#row().slice(0, this.#words.prefixLengthMax) };
       case 'PageFilter':
         return { type, pageSize: random.int(3) };
       case 'InclusiveStopFilter':

@@ -13,6 +13,7 @@ interface Waiting {
 export class HBaseSide implements Side {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, Waiting>();
+  readonly #clones = new Map<string, string>();
   #lastId = 0;
   #events: Promise<void> = Promise.resolve();
   #errors = '';
@@ -30,7 +31,10 @@ export class HBaseSide implements Side {
       address,
     ]);
     createInterface({ input: this.#process.stdout }).on('line', (line) => this.#answered(line));
-    this.#process.stderr.on('data', (data: Buffer) => (this.#errors += data.toString()));
+    this.#process.stderr.on('data', (data: Buffer) => {
+      this.#errors += data.toString();
+      console.error(data.toString().trimEnd());
+    });
     this.#process.on('exit', () => {
       const error = new Error(`HBase's client ended: ${this.#errors.slice(-2000)}`);
       for (const { reject } of this.#waiting.values()) reject(error);
@@ -66,8 +70,10 @@ export class HBaseSide implements Side {
     return this.#alone(() => this.#one(table, { op: 'create', families, splits }));
   }
 
+  /** Drops the table, or what has taken its place. */
   drop(table: string): Promise<void> {
-    return this.#one(table, { op: 'drop' });
+    const clone = this.#clones.get(table);
+    return clone === undefined ? this.#one(table, { op: 'drop' }) : this.drop(clone);
   }
 
   /** Events of several tables one after the other: while one compacts, others must not flush (README.md). */
@@ -84,7 +90,8 @@ export class HBaseSide implements Side {
       case 'clone': {
         const to = `${table}c`;
         await this.#alone(() => this.#one(table, { op: 'clone', to }));
-        await this.drop(table);
+        await this.#one(table, { op: 'drop' });
+        this.#clones.set(table, to);
         return to;
       }
       default:

@@ -1,5 +1,5 @@
 /** npm run test:diff: random rounds on Apache HBase and on Cellar (README.md). */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { seeded } from '../../src/io/index.ts';
@@ -11,7 +11,7 @@ import type { Answer, Step } from './commands.ts';
 import { Coverage } from './coverage.ts';
 import { Generator } from './generate.ts';
 import type { HBaseSide } from './hbase.ts';
-import { isSplit, runRound, stepsUpTo } from './round.ts';
+import { isSplit, runRound, splitSteps, stepsUpTo } from './round.ts';
 import type { Difference, Observer, Outcome, Round } from './round.ts';
 import { Shrinker } from './shrink.ts';
 import type { Proof } from './shrink.ts';
@@ -27,6 +27,8 @@ export interface Options {
   /** Write the first cases of the first round with HBase's answers, this many. */
   readonly samples: number;
   readonly folder: string;
+  /** Rounds under way at once. */
+  readonly tables: number;
 }
 
 export function parseOptions(
@@ -35,6 +37,8 @@ export function parseOptions(
 ): Options & {
   hbase: string | undefined;
   suite: string | undefined;
+  /** Case files to fill with HBase's answers. */
+  ask: string[];
 } {
   const { values } = parseArgs({
     args: [...args],
@@ -48,6 +52,8 @@ export function parseOptions(
       hbase: { type: 'string' },
       suite: { type: 'string' },
       folder: { type: 'string', default: folder },
+      tables: { type: 'string', default: '2' },
+      ask: { type: 'string', multiple: true, default: [] },
     },
   });
   return {
@@ -58,6 +64,8 @@ export function parseOptions(
     shown: Number(values.show),
     samples: Number(values.samples),
     folder: values.folder,
+    tables: Number(values.tables),
+    ask: values.ask,
     hbase: values.hbase ?? process.env['DIFF_HBASE'],
     suite: values.suite ?? process.env['HBASE_SUITE'],
   };
@@ -86,10 +94,13 @@ export class DiffRun {
     const startMs = Date.now();
     const endMs = startMs + minutes * 60_000;
     let number = seed;
-    do {
-      await this.#seed(number, new Generator(seeded(number)).round(casesARound));
-      number++;
-    } while (Date.now() < endMs);
+    const work = async (): Promise<void> => {
+      do {
+        const own = number++;
+        await this.#seed(own, new Generator(seeded(own)).round(casesARound));
+      } while (Date.now() < endMs);
+    };
+    await Promise.all(Array.from({ length: minutes === 0 ? 1 : this.#options.tables }, work));
     const seconds = (Date.now() - startMs) / 1000;
     const { comparisons } = this.#coverage;
     this.#print(this.#coverage.toString());
@@ -101,20 +112,42 @@ export class DiffRun {
     return this.#differences === 0 ? 0 : 1;
   }
 
+  /** Answers the steps of a case file anew, HBase's way. The exit status: 0 if Cellar answers the same. */
+  async ask(file: string): Promise<number> {
+    await this.#hbase.settle();
+    const asked = JSON.parse(readFileSync(file, 'utf8')) as CaseFile;
+    const { case: commands, events } = splitSteps(asked.steps.map(([step]) => step));
+    const splits = asked.splits ?? [];
+    const round = { families: asked.families, splits, splitEvery: 1, events, cases: [commands] };
+    const { answers, differences } = await this.#round(round);
+    const left = answers[0]!.flat();
+    const steps = asked.steps.map(([step]): CaseFile['steps'][number] =>
+      isEvent(step) ? [step] : [step, comparable(left.shift()!)],
+    );
+    writeFileSync(file, caseText({ ...asked, steps }));
+    for (const difference of differences) this.#show(0, round, difference);
+    await Promise.all(this.#drops);
+    return differences.length === 0 ? 0 : 1;
+  }
+
   async #seed(seed: number, round: Round): Promise<void> {
     const startMs = Date.now();
     let comparisons = 0;
-    const { answers, differences } = await this.#round(round, (caseIndex, segment, command) => {
+    const outcome = await this.#round(round, (caseIndex, segment, command) => {
       comparisons++;
       const index = round.cases[caseIndex]![segment]!.indexOf(command);
       this.#coverage.count(round, caseIndex, segment, index);
     });
+    const { answers, differences, failed } = outcome;
+    if (failed !== null) {
+      this.#print(`seed ${seed} ended: HBase fails at ${JSON.stringify(failed)}`);
+    }
     this.#differences += differences.length;
     const ms = Date.now() - startMs;
     this.#print(
       `seed ${seed}: ${comparisons} comparisons, ${differences.length} differences, ${ms} ms`,
     );
-    if (seed === this.#options.seed) this.#saveSamples(seed, round, answers);
+    if (seed === this.#options.seed && failed === null) this.#saveSamples(seed, round, answers);
     // What follows a case's first difference may be its consequence.
     const firsts = differences.filter(
       ({ caseIndex }, i) => differences.findIndex((other) => other.caseIndex === caseIndex) === i,

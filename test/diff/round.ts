@@ -1,7 +1,7 @@
 /** One round: a table, many cases on rows of their own, the same events for all; both sides side by side, every answer compared. */
 import { prefixOf, sameAnswer, toActual, toCanonical } from './commands.ts';
 import type { Answer, Command, Family, Place, Side, Step, TableEvent } from './commands.ts';
-import { isEvent } from './commands.ts';
+import { isEvent, isRead } from './commands.ts';
 
 /** The commands before the first event, between events, after the last: one more than events. */
 export type Case = readonly (readonly Command[])[];
@@ -29,6 +29,8 @@ export interface Difference {
 export interface Outcome {
   readonly answers: readonly (readonly (readonly Answer[])[])[];
   readonly differences: readonly Difference[];
+  /** Set: HBase failed at this, and the round ended there. */
+  readonly failed: Command | null;
 }
 
 /** Told of every comparison. */
@@ -58,6 +60,8 @@ export async function runRound(
       steps[segment]!.map((command) => toActual(command, places[index]!)),
     );
     const [theirs, ours] = await Promise.all([hbase.run(names[0], lanes), cellar.run(names[1], lanes)]);
+    const failed = failedRead(theirs, round, segment);
+    if (failed !== null) return { answers, differences, failed };
     for (const [caseIndex, steps] of round.cases.entries()) {
       const place = places[caseIndex]!;
       answers[caseIndex]!.push(theirs[caseIndex]!.map((answer) => toCanonical(answer, place)));
@@ -71,7 +75,37 @@ export async function runRound(
       }
     }
   }
-  return { answers, differences };
+  return { answers, differences, failed: null };
+}
+
+/** HBase gave no answer, or its server ran into an error of its own. */
+const FAILURES: ReadonlySet<string> = new Set([
+  'TimeoutException',
+  'CallTimeoutException',
+  'IOException',
+]);
+
+/**
+ * Where HBase failed as it read: its scanner stays open then, and keeps from flushes and compactions what they would drop; so
+ * nothing behind it can be compared.
+ */
+function failedRead(
+  lanes: readonly (readonly Answer[])[],
+  round: Round,
+  segment: number,
+): Command | null {
+  for (const [caseIndex, lane] of lanes.entries()) {
+    for (const [index, one] of lane.entries()) {
+      const command = round.cases[caseIndex]![segment]![index]!;
+      if (!isRead(command) || one === null || typeof one !== 'object') continue;
+      const parts = 'outcomes' in one ? one.outcomes : [one];
+      for (const part of parts) {
+        if (part === null || typeof part !== 'object' || !('error' in part)) continue;
+        if (FAILURES.has(part.error)) return command;
+      }
+    }
+  }
+  return null;
 }
 
 /** Whether regions begin within a case. */

@@ -168,8 +168,9 @@ const isPrefixed = (family: Family): boolean => family['BLOOMFILTER'] === 'ROWPR
 function withoutAttributes(repro: Repro): Repro[] {
   return repro.families.flatMap((family, i) => {
     const less = Object.keys(family)
-      // Filters by a prefix need its length, which nothing else needs.
+      // Filters by a prefix need its length, which nothing else needs; VERSIONS is above MIN_VERSIONS.
       .filter((name) => name !== 'name' && (name !== 'CONFIGURATION' || !isPrefixed(family)))
+      .filter((name) => name !== 'VERSIONS' || !('MIN_VERSIONS' in family))
       .map((name) => {
         const left = Object.entries(family).filter(([other]) => other !== name);
         const changed: Family = { ...Object.fromEntries(left), name: family.name };

@@ -156,7 +156,13 @@ public final class DiffClient {
       CompletableFuture.supplyAsync(() -> started(table, command), when).thenCompose(f -> f);
     // HBase may loop for ever: then the command is told, as a difference.
     return (isRead(command) ? answer.orTimeout(READ_SECONDS, TimeUnit.SECONDS) : answer)
-      .exceptionally(DiffClient::error);
+      .exceptionally(thrown -> {
+        JsonObject error = error(thrown);
+        if (error.get("error").getAsString().equals("TimeoutException")) {
+          System.err.println("no answer within " + READ_SECONDS + " s: " + table + " " + command);
+        }
+        return error;
+      });
   }
 
   private CompletableFuture<JsonElement> started(TableName table, JsonObject command) {
@@ -167,7 +173,7 @@ public final class DiffClient {
     }
   }
 
-  private static JsonElement error(Throwable thrown) {
+  private static JsonObject error(Throwable thrown) {
     Throwable cause = thrown;
     while (cause.getCause() != null && (cause instanceof CompletionException || cause instanceof ExecutionException)) {
       cause = cause.getCause();
@@ -554,6 +560,10 @@ public final class DiffClient {
       scan.setRowOffsetPerColumnFamily(c.get("storeOffset").getAsInt());
     }
     scan.setReversed(c.has("reversed"));
+    if (c.has("reversed")) {
+      // Refused in reversed scans, and on by default for filters that know what families they need.
+      scan.setLoadColumnFamiliesOnDemand(false);
+    }
     scan.setRaw(c.has("raw"));
     if (c.has("limit")) {
       scan.setLimit(c.get("limit").getAsInt());
