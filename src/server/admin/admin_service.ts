@@ -135,7 +135,8 @@ function serverHandlers(cluster: Cluster): Handlers {
   const { engine, system } = cluster;
   return {
     GetOnlineRegion: () => {
-      const regions = engine.catalog.userTables()
+      const regions = engine.catalog
+        .userTables()
         .filter((table) => table.enabled)
         .flatMap((table) => regionInfosOf(engine.manifest, table));
       const infos = [...system.regionInfos(), ...regions].map(encodeRegionInfo);

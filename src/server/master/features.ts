@@ -85,7 +85,8 @@ function procedureHandlers(master: Master): Handlers {
     },
     IsProcedureDone: (request) => {
       const signature = request.message(1)?.text(1) ?? '';
-      if (signature === FLUSH_PROCEDURE || signature === SNAPSHOT_PROCEDURE) return boolMessage(1, true);
+      if (signature === FLUSH_PROCEDURE || signature === SNAPSHOT_PROCEDURE)
+        return boolMessage(1, true);
       throw unknownProcedure(signature);
     },
   };

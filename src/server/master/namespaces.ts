@@ -28,7 +28,7 @@ export function namespaceHandlers(master: Master): Handlers {
         async () => {
           const { name, configuration } = decodeNamespace(request.message(1));
           master.checkNamespace(name);
-        await schema.modifyNamespace(name, configuration);
+          await schema.modifyNamespace(name, configuration);
         },
       ),
     DeleteNamespace: (request, call) =>
@@ -38,8 +38,8 @@ export function namespaceHandlers(master: Master): Handlers {
           const name = request.text(1);
           if (name === null) throw new DoNotRetryIOException('namespaceName is missing');
           master.checkNamespace(name);
-        checkEmpty(master, name);
-        await schema.dropNamespace(name);
+          checkEmpty(master, name);
+          await schema.dropNamespace(name);
         },
       ),
     GetNamespaceDescriptor: (request) => {

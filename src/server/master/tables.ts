@@ -40,18 +40,31 @@ function readers(master: Master): Handlers {
         names.length > 0
           ? names.flatMap((name) => schemasOf(master).filter((schema) => schema.name === name))
           : selectTables(master, request, { regex: 2, includeSystem: 3, namespace: 4 });
-      return new MessageWriter().allBytes(1, schemas.map((schema) => encodeTable(told(schema)))).finish();
+      return new MessageWriter()
+        .allBytes(
+          1,
+          schemas.map((schema) => encodeTable(told(schema))),
+        )
+        .finish();
     },
     GetTableNames: (request) => {
       const schemas = selectTables(master, request, { regex: 1, includeSystem: 2, namespace: 3 });
       return namesMessage(schemas);
     },
     ListTableDescriptorsByState: (request) =>
-      new MessageWriter().allBytes(1, inState(master, request).map((schema) => encodeTable(told(schema)))).finish(),
+      new MessageWriter()
+        .allBytes(
+          1,
+          inState(master, request).map((schema) => encodeTable(told(schema))),
+        )
+        .finish(),
     ListTableNamesByState: (request) => namesMessage(inState(master, request)),
     ListTableDescriptorsByNamespace: (request) =>
       new MessageWriter()
-        .allBytes(1, inNamespace(master, request.text(1) ?? '').map((schema) => encodeTable(told(schema))))
+        .allBytes(
+          1,
+          inNamespace(master, request.text(1) ?? '').map((schema) => encodeTable(told(schema))),
+        )
         .finish(),
     ListTableNamesByNamespace: (request) =>
       namesMessage(inNamespace(master, request.text(1) ?? '')),

@@ -89,7 +89,12 @@ function topNode(
     case 'rs':
       return folder([serverNameText(server)]);
     case 'table':
-      return folder(engine.catalog.userTables().map((table) => table.name).sort());
+      return folder(
+        engine.catalog
+          .userTables()
+          .map((table) => table.name)
+          .sort(),
+      );
     case 'namespace':
       return folder(engine.schema.namespaces());
     default:
