@@ -1,6 +1,7 @@
 /**
  * Decides, cell by cell in key order over all rows of a store, what a flush or compaction writes to its file and what it
- * drops (for the history file). HBase: MinorCompactionScanQueryMatcher (flush too), MajorCompactionScanQueryMatcher;
+ * drops (for the history file). HBase: MinorCompactionScanQueryMatcher (flush too), MajorCompactionScanQueryMatcher,
+ * IncludeAllCompactionQueryMatcher (NEW_VERSION_BEHAVIOR: only a major compaction drops anything);
  * protocol/semantics.md section 6.
  *
  * Where HBase seeks to the next column this matcher says DROP for each cell on the way, so that every cell dropped is seen.
@@ -66,6 +67,8 @@ export class CompactionMatcher {
 
   /** True: the cell is written to the file. False: it is dropped. Asked once for each cell, in key order. */
   keeps(cell: CellView): boolean {
+    // Whether a put counts depends on markers and puts in other files too. HBase: IncludeAllCompactionQueryMatcher.
+    if (this.#newVersions !== null && this.#spec.kind !== 'major') return true;
     this.#enter(cell);
     if (this.#dropsColumn) {
       // What was written later may be alive although VERSIONS older ones were, where each moment counts for itself.
