@@ -10,6 +10,7 @@ import { ROOT, newFolder, readSource, transpile, writeBuilt } from './sim_build.
 
 const built = newFolder('interop');
 const work = mkdtempSync(path.join(tmpdir(), 'cellar-interop-'));
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(130));
 process.on('exit', () => {
   for (const folder of [built, work]) rmSync(folder, { recursive: true, force: true });
 });

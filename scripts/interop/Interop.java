@@ -48,7 +48,12 @@ public final class Interop {
     PrintStream out = new PrintStream(System.out, true, "UTF-8");
     System.setOut(System.err); // What the tools print is no answer.
     Interop interop = new Interop(out);
-    interop.start();
+    try {
+      interop.start();
+    } catch (Throwable error) {
+      error.printStackTrace();
+      System.exit(1);
+    }
     out.println("ready");
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -68,6 +73,9 @@ public final class Interop {
     conf.setInt("hbase.master.info.port", -1);
     conf.setInt("hbase.regionserver.info.port", -1);
     conf.setBoolean("hbase.unsafe.stream.capability.enforce", false);
+    for (String name : new String[] {"master.start", "master.init", "regionserver.start"}) {
+      conf.setInt("hbase." + name + ".timeout.localHBaseCluster", 300_000);
+    }
     conf.set("mapreduce.framework.name", "local");
     conf.set("hbase.client.rpc.codec", TAGS);
     util.startMiniZKCluster();

@@ -6,7 +6,7 @@
  *             `ts` is a number with all its digits; `value` only of puts, `tags` only if there are any
  *     csv     row,family,qualifier,ts,type,value,tags     a header line; RFC 4180 quotes where a field needs them
  */
-import { fromStringBinary, toStringBinary } from '../cell/index.ts';
+import { fromStringBinary } from '../cell/index.ts';
 import type { Cell, CellType } from '../model/index.ts';
 import { keyValueOf, MessageFault } from './result_message.ts';
 
@@ -20,6 +20,21 @@ const TYPE_CODES: ReadonlyMap<string, number> = new Map<CellType, number>([
   ['DeleteFamily', 14],
 ]);
 
+const HEX = '0123456789ABCDEF';
+
+/** How each byte is shown: by itself or as \xNN; within JSON text with its backslash and quote escaped. */
+const SHOWN: readonly string[] = Array.from({ length: 256 }, (_, byte) => {
+  const isPlain = byte >= 0x20 && byte <= 0x7e && byte !== 0x5c;
+  return isPlain ? String.fromCharCode(byte) : `\\x${HEX[byte >> 4]}${HEX[byte & 15]}`;
+});
+const SHOWN_IN_JSON: readonly string[] = SHOWN.map((text) => JSON.stringify(text).slice(1, -1));
+
+function textOf(bytes: Uint8Array, shown: readonly string[]): string {
+  let text = '';
+  for (let i = 0; i < bytes.length; i++) text += shown[bytes[i]!]!;
+  return text;
+}
+
 /** One line, without its end. */
 export function jsonLine(cell: Cell): string {
   const value = cell.type === 'Put' ? `,"value":${quoted(cell.value)}` : '';
@@ -27,18 +42,18 @@ export function jsonLine(cell: Cell): string {
   return `{"row":${quoted(cell.row)},"family":${JSON.stringify(cell.family)},"qualifier":${quoted(cell.qualifier)},"ts":${cell.ts},"type":"${cell.type}"${value}${tags}}`;
 }
 
-const quoted = (bytes: Uint8Array): string => JSON.stringify(toStringBinary(bytes));
+const quoted = (bytes: Uint8Array): string => `"${textOf(bytes, SHOWN_IN_JSON)}"`;
 
 /** One line, without its end. */
 export function csvLine(cell: Cell): string {
   return [
-    field(toStringBinary(cell.row)),
+    field(textOf(cell.row, SHOWN)),
     field(cell.family),
-    field(toStringBinary(cell.qualifier)),
+    field(textOf(cell.qualifier, SHOWN)),
     String(cell.ts),
     cell.type,
-    field(toStringBinary(cell.value)),
-    field(toStringBinary(cell.tags)),
+    field(textOf(cell.value, SHOWN)),
+    field(textOf(cell.tags, SHOWN)),
   ].join(',');
 }
 

@@ -194,7 +194,7 @@ class Feed {
     const cells: ChangeCell[] = [];
     let before: ChangeCell[] | null = null;
     let hasOwn = false;
-    while (record.nextGroup()) {
+    while (record.nextGroup(true)) {
       const isBefore = record.familyId >= BEFORE_GROUP;
       const familyId = isBefore ? record.familyId - BEFORE_GROUP : record.familyId;
       const { name, isHidden, families } = this.#names.table(record.tableId, familyId);
