@@ -8,6 +8,8 @@ import { ProtoWriter, writeResponseHeader } from '../../wire/index.ts';
 /** Pieces up to this size are copied. */
 const COPIED_MAX = 8 * 1024;
 const BUFFER_SIZE = 16 * 1024;
+/** A buffer that has grown past this is not written into again. */
+const KEPT_SIZE_MAX = 64 * 1024;
 
 export class FrameOutput {
   readonly #socket: Socket;
@@ -68,7 +70,8 @@ export class FrameOutput {
     if (this.#pieces.length === 0) return;
     const socket = this.#socket;
     // The pieces belong to the socket now, and with them what of the buffer they lie in.
-    if (this.#writer.buf.length - this.#writer.at < COPIED_MAX) {
+    const { buf, at } = this.#writer;
+    if (buf.length - at < COPIED_MAX || buf.length > KEPT_SIZE_MAX) {
       this.#writer = new ProtoWriter(BUFFER_SIZE);
       this.#from = 0;
     }

@@ -2,7 +2,7 @@
 import { END, WAIT } from '../../../cell/index.ts';
 import { oneRowOf } from '../../../engine/index.ts';
 import type { RegionServer } from '../../../engine/index.ts';
-import type { Result } from '../../../model/index.ts';
+import type { ReadSpec, Result } from '../../../model/index.ts';
 import { CellBatch } from '../../../region/index.ts';
 import { ProtoReader, ProtoWriter, ResultWriter, readGet } from '../../../wire/index.ts';
 import type { CellsOut, GetMessage } from '../../../wire/index.ts';
@@ -59,8 +59,15 @@ export class Gets {
     if (!isStoreRegion(found)) return readSystemRow(found, get, peer);
     checkRowInRegion(get.row, found, 'Get');
     this.#engine.checkOpen();
-    return this.#engine.reads.getIn(found.table, found.region, get.row, get.spec);
+    return this.#engine.reads.getIn(found.table, found.region, get.row, specOf(get));
   }
+}
+
+/** Whether a row is there is seen by its first cell. */
+function specOf({ spec, existenceOnly }: GetMessage): ReadSpec {
+  const { filter, storeOffset, storeLimit } = spec;
+  const isEnough = existenceOnly && filter === null && storeOffset === 0 && storeLimit > 1;
+  return isEnough ? { ...spec, storeLimit: 1 } : spec;
 }
 
 /** Writes the fields of a get's Result. */

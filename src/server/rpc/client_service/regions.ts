@@ -2,6 +2,7 @@
 import type { RegionServer, TableState } from '../../../engine/index.ts';
 import type { Region } from '../../../region/index.ts';
 import { toStringBinary } from '../../../cell/index.ts';
+import { encodedRegionName } from '../../../manifest/index.ts';
 import type { ProtoReader } from '../../../wire/index.ts';
 import { RemoteException } from '../exceptions.ts';
 import type { SystemRegion } from '../service.ts';
@@ -68,8 +69,22 @@ export class RegionFinder {
         return found;
       }
     }
-    throw notServing(name);
+    const primary = primaryOf(name);
+    if (primary === null) throw notServing(name);
+    // A replica is the region itself: there is one server.
+    const found = this.named(Buffer.from(primary, 'latin1'));
+    if (!isStoreRegion(found)) throw notServing(name);
+    this.#known.set(encoded, found);
+    return found;
   }
+}
+
+/** The encoded name of the region whose replica this is, `<table>,<start key>,<id>_<4 hex digits>.<encoded>.`; null if it is none. */
+function primaryOf(name: Uint8Array): string | null {
+  const [, table, key, id] =
+    /^([^,]+),(.*),(\d+)_[0-9A-F]{4}\.[0-9a-f]{32}\.$/s.exec(latin1(name)) ?? [];
+  if (table === undefined || key === undefined || id === undefined) return null;
+  return encodedRegionName({ table, startKey: Buffer.from(key, 'latin1'), regionIdMs: Number(id) });
 }
 
 export function notServing(name: Uint8Array): RemoteException {
