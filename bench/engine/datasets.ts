@@ -107,4 +107,6 @@ export const DATASETS: ReadonlyMap<string, Dataset> = new Map([
   ['cells-small', cells(({ cellsSmall }) => cellsSmall)],
   ['cells-large', cells(({ cellsLarge }) => cellsLarge)],
   ['many-files', MANY_FILES],
+  // Of its own, since its workloads write.
+  ['ycsb', cells(({ fileRows }) => fileRows)],
 ]);

@@ -5,6 +5,7 @@ import { MEMORY_READS, MEMSTORE, MEMSTORE_LARGE } from './memory.ts';
 import { CELLS, OPEN_MANY_FILES } from './size.ts';
 import { REGIONS } from './regions.ts';
 import { BUSY_DISK, REOPEN } from './trouble.ts';
+import { YCSB } from './ycsb.ts';
 import { BATCHES, INCREMENTS_64, PUTS_1, PUTS_64 } from './writes.ts';
 
 /** All workloads, in the order of the table. A new one is added here and nowhere else. */
@@ -26,6 +27,7 @@ export const WORKLOADS: readonly Workload[] = [
   OPEN_MANY_FILES,
   ...CELLS,
   ...REGIONS,
+  ...YCSB,
 ];
 
 /** The lines of the table that a workload fills: its own, and what it says besides. */
