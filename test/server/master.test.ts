@@ -1,4 +1,5 @@
 /** Registry, MasterService and AdminService over a socket, with what HBase 2.6.3 answered (protocol/golden/wire). */
+import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startServer } from '../../src/server/index.ts';
 import type { RunningServer } from '../../src/server/index.ts';
@@ -356,5 +357,33 @@ describe('the cluster', () => {
     expect((await master.call('SetSplitOrMergeEnabled', both)).ints(1)).toEqual([1, 1]);
     const merge = message().int(1, 1).finish();
     expect((await master.call('IsSplitOrMergeEnabled', merge)).bool(1, true)).toBe(false);
+  });
+});
+
+describe('replicas', () => {
+  test('are the region itself', async () => {
+    await server.connection.admin.createTable({
+      name: 'r',
+      families: ['f'],
+      REGION_REPLICATION: 2,
+    });
+    await server.connection.table('r').put('a', { 'f:q': '1' });
+    const [region] = await server.connection.regions('r');
+    const prefix = Buffer.from(region!.name).toString('latin1').split('.')[0]!;
+    const replica = `${prefix}_0001`;
+    const encoded = createHash('md5').update(Buffer.from(replica, 'latin1')).digest('hex');
+    const client = await RpcTestClient.connect(server.addresses.rpc!, 'ClientService');
+    const get = (name: string): Promise<Fields> =>
+      client.call(
+        'Get',
+        message()
+          .bytes(1, encodeRegionSpecifier(Buffer.from(name, 'latin1')))
+          .bytes(2, message().text(1, 'a').finish())
+          .finish(),
+      );
+    expect((await get(`${replica}.${encoded}.`)).message(1)!.messages(1)).toHaveLength(1);
+    const unknown = get(`${prefix}9_0001.${'0'.repeat(32)}.`).catch((thrown: unknown) => thrown);
+    expect(((await unknown) as RemoteError).className).toMatch(/NotServingRegionException$/);
+    client.close();
   });
 });
