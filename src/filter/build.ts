@@ -1,11 +1,12 @@
 /** Filters from their specs: what builders, the filter language and the wire have in common. */
 import { compareBytes, equalBytes, toStringBinary } from '../cell/index.ts';
-import { IllegalArgumentException, closest, shown, toTimestamp } from '../model/index.ts';
+import { IllegalArgumentException, closest, requireObject, shown, toTimestamp } from '../model/index.ts';
 import type {
   Bytes,
   CellFilter,
   ColumnPaginationFilterSpec,
   CompareFilterSpec,
+  CustomFilterSpec,
   DependentColumnFilterSpec,
   FilterContext,
   FilterInput,
@@ -99,16 +100,45 @@ export const FILTER_TYPES: readonly string[] = [...TYPES];
  * show before anything is read. Throws IllegalArgumentException.
  */
 export function filterMaker(input: FilterInput): FilterMaker {
-  if (typeof input === 'function') return input;
+  if (typeof input === 'function') return (context) => checkFilter(input(context));
   if (typeof input === 'string' || input instanceof Uint8Array) {
     return filterMaker(parseFilter(input));
   }
   if (typeof input !== 'object' || input === null) {
     throw new IllegalArgumentException(`filter must be a filter, not ${shown(input)}`);
   }
-  if ('filterCell' in input) return () => input;
+  if ('filterCell' in input) {
+    const filter = checkFilter(input);
+    return () => filter;
+  }
   buildFilter(input, { reversed: false, random: () => 0 }, true);
   return (context) => buildFilter(input, context, false);
+}
+
+const FILTER_METHODS = [
+  'reset',
+  'filterAllRemaining',
+  'filterRowKey',
+  'filterCell',
+  'transformCell',
+  'nextCellHint',
+  'hasFilterRow',
+  'filterRowCells',
+  'filterRow',
+] as const;
+
+/** A filter of the user's own has every method that a scanner calls. Throws IllegalArgumentException. */
+function checkFilter(filter: CellFilter): CellFilter {
+  if (typeof filter !== 'object' || filter === null) {
+    throw new IllegalArgumentException(
+      `a function given as a filter must make one, not ${shown(filter)}`,
+    );
+  }
+  for (const name of FILTER_METHODS) {
+    if (typeof filter[name] === 'function') continue;
+    throw new IllegalArgumentException(`a filter needs the method ${name}`);
+  }
+  return filter;
 }
 
 /**
@@ -183,7 +213,7 @@ class Builder {
         return new ColumnCountGetFilter(Number(atLeast0(spec.limit, 'limit')));
       case 'TimestampsFilter':
         return new TimestampsFilter(
-          spec.timestamps.map((ts) => toTimestamp(ts, 'timestamp')),
+          listOf(spec.timestamps, 'timestamps').map((ts) => toTimestamp(ts, 'timestamp')),
           spec.canHint ?? false,
         );
       case 'RandomRowFilter':
@@ -194,7 +224,7 @@ class Builder {
       case 'FuzzyRowFilter':
         return new FuzzyRowFilter(fuzzyPatterns(spec), reversed);
       case 'MultiRowRangeFilter':
-        return new MultiRowRangeFilter(sortAndMerge(spec.ranges.map(rangeOf)), reversed);
+        return new MultiRowRangeFilter(sortAndMerge(listOf(spec.ranges, 'ranges').map(rangeOf)), reversed);
       case 'SkipFilter':
         return new SkipFilter(this.#within(spec.filter, depth));
       case 'WhileMatchFilter':
@@ -202,8 +232,15 @@ class Builder {
       case 'FilterList':
         return this.#list(spec, depth);
       case 'CustomFilter':
-        return this.#isTrial ? new FilterAllFilter() : spec.make(this.#context);
+        return this.#custom(spec);
     }
+  }
+
+  #custom({ make }: CustomFilterSpec): CellFilter {
+    if (typeof make !== 'function') {
+      throw new IllegalArgumentException(`make of a CustomFilter must be a function, not ${shown(make)}`);
+    }
+    return this.#isTrial ? new FilterAllFilter() : checkFilter(make(this.#context));
   }
 
   /** HBase does not tell a filter within another of a reversed scan. */
@@ -213,7 +250,7 @@ class Builder {
   }
 
   #list(spec: FilterListSpec, depth: number): CellFilter {
-    const filters = spec.filters.map((filter) => this.build(filter, depth + 1));
+    const filters = listOf(spec.filters, 'filters').map((filter) => this.build(filter, depth + 1));
     const { reversed } = this.#context;
     switch (spec.operator) {
       case 'MUST_PASS_ALL':
@@ -294,10 +331,12 @@ function bytesOrNull(value: Bytes | null | undefined, what: string): Uint8Array 
 }
 
 function allBytes(values: readonly Bytes[], what: string): Uint8Array[] {
-  if (!Array.isArray(values)) {
-    throw new IllegalArgumentException(`${what}s must be an array, not ${shown(values)}`);
-  }
-  return (values as readonly Bytes[]).map((value) => ownBytes(value, what));
+  return listOf(values, `${what}s`).map((value) => ownBytes(value, what));
+}
+
+function listOf<T>(values: readonly T[], what: string): readonly T[] {
+  if (Array.isArray(values)) return values;
+  throw new IllegalArgumentException(`${what} must be an array, not ${shown(values)}`);
 }
 
 function distinct(prefixes: Uint8Array[]): Uint8Array[] {
@@ -338,6 +377,7 @@ function rangeOf(range: RowRangeSpec): {
   stop: Uint8Array;
   stopInclusive: boolean;
 } {
+  requireObject(range, 'a range of a MultiRowRangeFilter');
   return {
     start: bytesOrNull(range.start, 'start') ?? new Uint8Array(0),
     startInclusive: range.startInclusive ?? true,
@@ -364,8 +404,12 @@ function fuzzyPatterns(spec: FuzzyRowFilterSpec): FuzzyPattern[] {
 
 /** A mask in the wire's coding has nothing but its two bytes; else 0 is fixed and 1 any. HBase: preprocessMask. */
 function fuzzyPattern(key: FuzzyKey, anyByte: number): FuzzyPattern {
+  requireObject(key, 'a key of a FuzzyRowFilter');
   const bytes = ownBytes(key.pattern, 'pattern');
-  const mask = [...key.mask];
+  if (!Array.isArray(key.mask) && !(key.mask instanceof Uint8Array)) {
+    throw new IllegalArgumentException(`mask must be bytes or an array, not ${shown(key.mask)}`);
+  }
+  const mask: number[] = [...key.mask];
   if (mask.length !== bytes.length) {
     throw new IllegalArgumentException(
       `Fuzzy pair lengths do not match: (${toStringBinary(bytes)},${toStringBinary(Uint8Array.from(mask))})`,
@@ -375,7 +419,7 @@ function fuzzyPattern(key: FuzzyKey, anyByte: number): FuzzyPattern {
   const isFixed = Uint8Array.from(mask, (byte) => {
     if (isCoded) return byte === MASK_FIXED ? 1 : 0;
     if (byte !== 0 && byte !== 1) {
-      throw new IllegalArgumentException(`a fuzzy mask has 0 and 1 only, not ${byte}`);
+      throw new IllegalArgumentException(`a fuzzy mask has 0 and 1 only, not ${shown(byte)}`);
     }
     return byte === 0 ? 1 : 0;
   });
