@@ -15,6 +15,9 @@ const CHUNK_SIZE_DEFAULT = 64 * 1024;
 /** Below this a loop copies faster than a native call. */
 const NATIVE_COPY_MIN = 40;
 const NO_LIMIT: number = Infinity;
+const SPAN_FIELDS = 5;
+const NO_SPANS: Int32Array = new Int32Array(0);
+const SPANS_MIN = 8;
 
 /** When a scanner stops filling a batch. Reached limits never lose cells: the next step goes on behind them. */
 export interface BatchLimits {
@@ -61,9 +64,10 @@ export class CellBatch {
   #chunk: Uint8Array = new Uint8Array(0);
   #at = 0;
   #openFrom = 0;
-  #bufs: Uint8Array[] = [];
-  /** Four numbers a result: from, to, cells, partial. */
-  #spans: number[] = [];
+  /** The chunks that finished results lie in. */
+  #chunks: Uint8Array[] = [];
+  /** SPAN_FIELDS numbers a result: index of its chunk, from, to, cells, partial. */
+  #spans: Int32Array = NO_SPANS;
   #resultsMax = NO_LIMIT;
   #bytesMax = NO_LIMIT;
   #cellsMax = NO_LIMIT;
@@ -151,8 +155,16 @@ export class CellBatch {
 
   /** Makes the open row a result. */
   closeRow(partial: boolean): void {
-    this.#bufs.push(this.#chunk);
-    this.#spans.push(this.#openFrom, this.#at, this.openCells, partial ? 1 : 0);
+    const chunks = this.#chunks;
+    if (chunks.length === 0 || chunks[chunks.length - 1] !== this.#chunk) chunks.push(this.#chunk);
+    const at = this.size * SPAN_FIELDS;
+    if (at === this.#spans.length) this.#growSpans();
+    const spans = this.#spans;
+    spans[at] = chunks.length - 1;
+    spans[at + 1] = this.#openFrom;
+    spans[at + 2] = this.#at;
+    spans[at + 3] = this.openCells;
+    spans[at + 4] = partial ? 1 : 0;
     this.size++;
     if (!partial) this.rows++;
     this.hasParts = partial;
@@ -170,25 +182,27 @@ export class CellBatch {
   /** The finished result at `index` (0 … size-1). */
   result(index: number): Result {
     const spans = this.#spans;
-    const at = index * 4;
-    const partial = spans[at + 3] === 1;
-    return new Result(this.#bufs[index]!, spans[at]!, spans[at + 1]!, spans[at + 2]!, partial);
+    const at = index * SPAN_FIELDS;
+    const chunk = this.#chunks[spans[at]!]!;
+    const partial = spans[at + 4] === 1;
+    return new Result(chunk, spans[at + 1]!, spans[at + 2]!, spans[at + 3]!, partial);
   }
 
   /** Cells of the finished result at `index`. */
   cellsAt(index: number): number {
-    return this.#spans[index * 4 + 2]!;
+    return this.#spans[index * SPAN_FIELDS + 3]!;
   }
 
   /** Whether more cells of its row follow in the next result. */
   isPartialAt(index: number): boolean {
-    return this.#spans[index * 4 + 3] === 1;
+    return this.#spans[index * SPAN_FIELDS + 4] === 1;
   }
 
   /** The row of the finished result at `index`: a view. */
   rowAt(index: number): Uint8Array {
-    const buf = this.#bufs[index]!;
-    const at = this.#spans[index * 4]! + this.#header;
+    const spans = this.#spans;
+    const buf = this.#chunks[spans[index * SPAN_FIELDS]!]!;
+    const at = spans[index * SPAN_FIELDS + 1]! + this.#header;
     return buf.subarray(at + 10, at + 10 + u16(buf, at + 8));
   }
 
@@ -196,14 +210,16 @@ export class CellBatch {
   pieces(): Uint8Array[] {
     const spans = this.#spans;
     const pieces: Uint8Array[] = [];
-    for (let i = 0; i < this.size;) {
-      const buf = this.#bufs[i]!;
-      const from = spans[i * 4]!;
-      let to = spans[i * 4 + 1]!;
-      for (i++; i < this.size && this.#bufs[i] === buf && spans[i * 4] === to; i++) {
-        to = spans[i * 4 + 1]!;
+    const end = this.size * SPAN_FIELDS;
+    for (let at = 0; at < end;) {
+      const chunk = spans[at]!;
+      const from = spans[at + 1]!;
+      let to = spans[at + 2]!;
+      for (at += SPAN_FIELDS; at < end && spans[at] === chunk && spans[at + 1] === to;) {
+        to = spans[at + 2]!;
+        at += SPAN_FIELDS;
       }
-      pieces.push(buf.subarray(from, to));
+      pieces.push(this.#chunks[chunk]!.subarray(from, to));
     }
     return pieces;
   }
@@ -219,8 +235,7 @@ export class CellBatch {
     this.size = 0;
     this.bytes = 0;
     this.rows = 0;
-    this.#bufs.length = 0;
-    this.#spans.length = 0;
+    this.#chunks.length = 0;
   }
 
   /** Drops everything: the batch may serve another scanner. */
@@ -259,6 +274,12 @@ export class CellBatch {
       this.#chunk.set(bytes, at);
       at += bytes.length;
     }
+  }
+
+  #growSpans(): void {
+    const grown = new Int32Array(Math.max(SPANS_MIN * SPAN_FIELDS, this.#spans.length * 2));
+    grown.set(this.#spans);
+    this.#spans = grown;
   }
 
   /** A new chunk, to which the open row moves. */
