@@ -12,8 +12,8 @@ import {
   StoreClosedException,
 } from '../model/index.ts';
 import { ManifestFailedException } from '../manifest/index.ts';
-import type { MutationBuffer, Region } from '../region/index.ts';
-import { FSYNC_WAL, KIND_COMMIT, KIND_CONTROL, SKIP_WAL } from '../wal/index.ts';
+import type { MutationBuffer, OldCells, Region } from '../region/index.ts';
+import { BEFORE_GROUP, FSYNC_WAL, KIND_COMMIT, KIND_CONTROL, SKIP_WAL } from '../wal/index.ts';
 import type { RecordHead } from '../wal/index.ts';
 import type { ReadPoint } from './read_point.ts';
 import { WritePacer } from './write_pacer.ts';
@@ -94,13 +94,18 @@ const RECORD_OVERHEAD = 512;
 const CELL_OVERHEAD = 4;
 const GROUP_OVERHEAD = 12;
 
+function oldBytesOf({ old }: MutationBuffer): number {
+  return old === null ? 0 : old.bytes + old.cells.length * (CELL_OVERHEAD + GROUP_OVERHEAD);
+}
+
 /** An upper bound of the log's bytes for a commit. */
 function logBytesOf(region: Region, mutation: MutationBuffer): number {
   return (
     RECORD_OVERHEAD +
     mutation.size +
     mutation.count * CELL_OVERHEAD +
-    region.stores.length * GROUP_OVERHEAD
+    region.stores.length * GROUP_OVERHEAD +
+    oldBytesOf(mutation)
   );
 }
 
@@ -429,9 +434,28 @@ export class CommitQueue {
       memstore.insert(buf, at, length, high, low);
     }
     if (familyIndex >= 0) this.memstoreHeapBytes += memstore.heapBytes - heapBefore;
+    if (logged && mutation.old !== null) this.#writeOld(tableId, families, mutation.old);
     region.newestHigh = high;
     region.newestLow = low;
     region.writeRequests++;
+  }
+
+  /** Groups of old values, behind the commit's own. */
+  #writeOld(tableId: number, families: readonly FamilyState[], old: OldCells): void {
+    let last = -1;
+    for (const [i, cell] of old.cells.entries()) {
+      const family = old.family[i]!;
+      if (family !== last) this.#log.group(tableId, families[family]!.id + BEFORE_GROUP);
+      last = family;
+      this.#log.cell(cell, 0, cell.length);
+    }
+    // A group without cells says that there was nothing.
+    if (last < 0) this.#log.group(tableId, families[0]!.id + BEFORE_GROUP);
+  }
+
+  /** What judges TTL now. */
+  get nowMs(): number {
+    return this.#clock.physicalMs;
   }
 
   #stamp(mutation: MutationBuffer, batchMs: number): void {

@@ -15,6 +15,7 @@ import { CellEncoder } from './encode.ts';
 import { joinHalves } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import type { Reads } from './reads.ts';
+import { isIntended } from './row_writer.ts';
 import type { RowWriter } from './row_writer.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
 
@@ -59,7 +60,8 @@ export class IncrementNow {
     const table = this.#catalog.writable(tableName);
     if (table.gate !== null) return null;
     const region = table.regionOf(row);
-    if (!region.locks.isFree(row)) return null;
+    if (!region.locks.isFree(row) || isIntended(table, row)) return null;
+    if (table.settings.changeBefore) return null;
     const column = table.column(columnName);
     const old = this.#reads.newestNow(region, row, column, ALL_TIME);
     if (old === WAIT || !this.#add(old, amount)) return null;

@@ -35,3 +35,4 @@ export { isRowWrittenInMemory, isRowWrittenSince } from './written_since.ts';
 export { transactOverAll } from './transact.ts';
 export { commitOptions } from './embedded_table.ts';
 export { hiddenName } from './catalog.ts';
+export { readOld } from './old_values.ts';

@@ -14,6 +14,7 @@ import { compareBytes, equalBytes } from '../cell/index.ts';
 import { MutationBuffer, POOLED_SIZE_MAX } from '../region/index.ts';
 import type { Region } from '../region/index.ts';
 import { FSYNC_WAL } from '../wal/index.ts';
+import { readOld } from './old_values.ts';
 import type { TableState } from './table_state.ts';
 
 /** What an operation found out before its commit: whether it writes, and what to answer. */
@@ -107,6 +108,8 @@ export class RowWriter {
     if (table.gate !== null) return null;
     const region = table.regionOf(row);
     if (!region.locks.isFree(row) || isIntended(table, row)) return null;
+    // What was there before has to be read first.
+    if (table.settings.changeBefore) return null;
     const mutation = this.take();
     try {
       const distinct = encode(mutation, table, row);
@@ -152,6 +155,9 @@ export class RowWriter {
         for (const row of distinct) {
           if (!region.locks.tryAcquire(row)) await region.locks.acquire(row);
           held++;
+        }
+        if (table.settings.changeBefore) {
+          mutation.old = await readOld(table, region, distinct, this.#queue.nowMs);
         }
         const prepared = { writes: true };
         for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
@@ -200,6 +206,9 @@ export class RowWriter {
         }
         if (isCurrent(table, version, region)) {
           const prepared = await drive(operation.prepare(table, region, mutation));
+          if (prepared.writes && table.settings.changeBefore) {
+            mutation.old = await readOld(table, region, distinct, this.#queue.nowMs);
+          }
           for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
             await wait;
             wait = this.#obstacle(table, region, mutation, prepared);
@@ -224,7 +233,8 @@ export class RowWriter {
     const table = this.#catalog.writable(tableName);
     if (table.gate !== null) return this.#locked(tableName, operation);
     const region = table.regionOf(operation.row);
-    if (!region.locks.isFree(operation.row) || isIntended(table, operation.row)) {
+    const isHeld = !region.locks.isFree(operation.row) || isIntended(table, operation.row);
+    if (isHeld || table.settings.changeBefore) {
       return this.#locked(tableName, operation);
     }
     const mutation = this.take();
@@ -379,6 +389,9 @@ export class RowWriter {
       try {
         if (isCurrent(table, version, region)) {
           const prepared = await drive(operation.prepare(table, region, mutation));
+          if (prepared.writes && table.settings.changeBefore) {
+            mutation.old = await readOld(table, region, [operation.row], this.#queue.nowMs);
+          }
           for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
             await wait;
             wait = this.#obstacle(table, region, mutation, prepared);

@@ -26,6 +26,7 @@ import type {
 } from '../model/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
 import type { CommitOptions, CommitPart } from './commit_queue.ts';
+import { readOld } from './old_values.ts';
 import { joinHalves } from './read_point.ts';
 import type { RegionServer } from './region_server.ts';
 import { isIntended } from './row_writer.ts';
@@ -261,6 +262,7 @@ class Attempt implements WideTransaction {
         await region.locks.acquire(row);
         held++;
       }
+      await this.#readOld(parts, rows);
       for (let wait = this.#obstacle(parts); wait !== null; wait = this.#obstacle(parts)) {
         await wait;
       }
@@ -276,6 +278,14 @@ class Attempt implements WideTransaction {
     const tso = joinHalves(appliedHigh, appliedLow);
     await server.rows.acknowledged(tso);
     return tso;
+  }
+
+  async #readOld(parts: readonly CommitPart[], rows: readonly LockedRow[]): Promise<void> {
+    for (const { table, region, mutation } of parts) {
+      if (!table.settings.changeBefore) continue;
+      const own = rows.filter((row) => row.region === region).map(({ row }) => row);
+      mutation.old = await readOld(table, region, own, this.#parts.server.queue.nowMs);
+    }
   }
 
   #obstacle(parts: readonly CommitPart[]): Promise<void> | null {

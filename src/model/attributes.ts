@@ -107,6 +107,8 @@ export const TABLE_ATTRIBUTES: readonly Attribute[] = [
     words: ['USE_DEFAULT', 'SKIP_WAL', 'ASYNC_WAL', 'SYNC_WAL', 'FSYNC_WAL'],
   },
   { name: 'READONLY', kind: 'boolean', default: 'false' },
+  // Cellar's own: the log keeps what was visible of a row before each change, for the feed.
+  { name: 'CHANGE_BEFORE', kind: 'boolean', default: 'false' },
   { name: 'MAX_FILESIZE', kind: 'bytes', default: '10737418240' },
   { name: 'MEMSTORE_FLUSHSIZE', kind: 'bytes', default: '134217728' },
   { name: 'SPLIT_POLICY', kind: 'text', default: null },

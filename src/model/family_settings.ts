@@ -47,6 +47,7 @@ export function tableSettings(schema: TableSchema): TableSettings {
     durability: text('DURABILITY').toUpperCase(),
     storeFileSync: text('STORE_FILE_SYNC').toUpperCase() === 'TRUE',
     readOnly: text('READONLY').toUpperCase() === 'TRUE',
+    changeBefore: text('CHANGE_BEFORE').toUpperCase() === 'TRUE',
     maxFileSizeBytes: Number(text('MAX_FILESIZE')),
     maxCellSizeBytes: maxCellSize(schema),
     memstoreFlushSizeBytes: Number(text('MEMSTORE_FLUSHSIZE')),

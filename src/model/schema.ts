@@ -73,6 +73,8 @@ export interface TableSettings {
   readonly durability: string;
   readonly storeFileSync: boolean;
   readonly readOnly: boolean;
+  /** The log keeps old values (Cellar's own attribute CHANGE_BEFORE). */
+  readonly changeBefore: boolean;
   readonly maxFileSizeBytes: number;
   /** Of one cell; Infinity for no limit. */
   readonly maxCellSizeBytes: number;

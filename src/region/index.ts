@@ -1,4 +1,5 @@
 export { MutationBuffer, POOLED_SIZE_MAX, hashBytes } from './mutation_buffer.ts';
+export type { OldCells } from './mutation_buffer.ts';
 export { RowLocks } from './row_locks.ts';
 export { Store } from './store.ts';
 export type { HistoryFile, SourceWishes } from './store.ts';

@@ -29,6 +29,13 @@ const INITIAL_SIZE = 1024;
 export const POOLED_SIZE_MAX: number = 256 * 1024;
 const TTL_TAG_SIZE = 2 + 2 + 1 + 8;
 
+/** What was visible of the rows before the commit: KeyValues by family, ascending, for the log alone. */
+export interface OldCells {
+  readonly family: readonly number[];
+  readonly cells: readonly Uint8Array[];
+  readonly bytes: number;
+}
+
 export class MutationBuffer {
   buf: Uint8Array = Buffer.allocUnsafeSlow(INITIAL_SIZE);
   /** Bytes used. */
@@ -46,6 +53,8 @@ export class MutationBuffer {
   latestMarker = false;
   /** Some marker stands just before the commit's timestamp (`addStaged`). */
   hasBefore = false;
+  /** Old values that go into the log with the commit; null: the table does not keep them. */
+  old: OldCells | null = null;
   #ordered = true;
 
   clear(): void {
@@ -54,6 +63,7 @@ export class MutationBuffer {
     this.latestPut = false;
     this.latestMarker = false;
     this.hasBefore = false;
+    this.old = null;
     this.#ordered = true;
   }
 

@@ -4,7 +4,7 @@
  */
 import { ROW_AT, compareBytes, equalBytes, putU32, u16 } from '../cell/index.ts';
 import type { CommitPart, RegionServer, TableState } from '../engine/index.ts';
-import { joinHalves } from '../engine/index.ts';
+import { joinHalves, readOld } from '../engine/index.ts';
 import { MutationBuffer } from '../region/index.ts';
 import type { Region } from '../region/index.ts';
 import { FSYNC_WAL } from '../wal/index.ts';
@@ -81,6 +81,11 @@ async function tryCommit(
     for (const { region, row } of plan.rows) {
       if (!region.locks.tryAcquire(row)) await region.locks.acquire(row);
       held++;
+    }
+    for (const { table, region, mutation } of parts) {
+      if (!table.settings.changeBefore) continue;
+      const rows = plan.rows.filter((one) => one.region === region).map(({ row }) => row);
+      mutation.old = await readOld(table, region, rows, server.queue.nowMs);
     }
     for (let wait = obstacle(server, parts, commit); wait !== null;) {
       await wait;

@@ -3,6 +3,7 @@ import { keyValueFault, u16, u32, u64 } from '../cell/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import {
   align8,
+  BEFORE_GROUP,
   CELL_HEADER_SIZE,
   DURABILITY_SHIFT,
   FLAG_LABEL,
@@ -138,8 +139,16 @@ export class LogRecord {
     return this.buf.subarray(this.bodyAt, this.bodyAt + this.bodyLength);
   }
 
-  /** Moves to the next group of a commit; false after the last, and for every other kind. Throws CorruptionException. */
-  nextGroup(): boolean {
+  /**
+   * Moves to the next group of a commit; false after the last, and for every other kind. Passes over groups of old values
+   * unless asked for them. Throws CorruptionException.
+   */
+  nextGroup(withOld: boolean = false): boolean {
+    while (this.#nextGroup()) if (withOld || this.familyId < BEFORE_GROUP) return true;
+    return false;
+  }
+
+  #nextGroup(): boolean {
     const at = this.#groupEnd;
     const end = this.bodyAt + this.bodyLength;
     if (at === end || this.kind !== KIND_COMMIT) return false;
