@@ -111,6 +111,26 @@ describe('rows', () => {
     expect(await scan({ start: 't', limit: 1 })).toEqual([]);
   });
 
+  test('a change is seen by clients that read up to now, and its undoing, too', async () => {
+    const state = async (): Promise<string | undefined> => {
+      const timeRange = { min: 0, max: Date.now() };
+      const [row] = await scan({ start: 's', stop: 's,', columns: ['table:state'], timeRange });
+      return row?.cells['table:state']?.toString('hex');
+    };
+    const { admin } = connection;
+    for (let round = 0; round < 3; round++) {
+      await admin.createTable({ name: 's', families: ['f'] });
+      expect(await state()).toBe('0800');
+      await admin.disableTable('s');
+      expect(await state()).toBe('0801');
+      await admin.enableTable('s');
+      expect(await state()).toBe('0800');
+      await admin.disableTable('s');
+      await admin.dropTable('s');
+      expect(await state()).toBeUndefined();
+    }
+  });
+
   test('namespaces', async () => {
     await connection.admin.createNamespace('mine', { k: 'v' });
     const rows = await scan({}, '10.0.0.1', 1);

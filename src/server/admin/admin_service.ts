@@ -1,7 +1,7 @@
 /**
  * AdminService: what is asked of a region server (protocol/admin.md section 5; the fields are those of messages/Admin.md).
  */
-import type { TableState } from '../../engine/index.ts';
+import type { RegionServer, TableState } from '../../engine/index.ts';
 import { DoNotRetryIOException } from '../../model/index.ts';
 import { middleRow } from '../../engine/index.ts';
 import type { Region } from '../../region/index.ts';
@@ -26,6 +26,8 @@ import { CompactionStates } from './compaction_states.ts';
 export function adminService(cluster: Cluster): RpcService {
   return serviceOf('AdminService', { ...regionHandlers(cluster), ...serverHandlers(cluster) });
 }
+
+const MOB_COMPACTION_SHOWN_MS = 500;
 
 /** A region as it was asked for: one of a user's table, or one of a system table, of which little can be asked. */
 interface Asked {
@@ -99,11 +101,12 @@ function regionHandlers(cluster: Cluster): Handlers {
       if (family !== '') table.familyIndex(family);
       const isMajor = request.bool(2, false);
       const { background } = engine;
-      const work = engine.track(() =>
+      const compaction = engine.track(() =>
         place === null
           ? background.compactTable(table, isMajor)
           : background.compactor.compact(table, place.region, isMajor),
       );
+      const work = place === null ? shown(engine, compaction) : compaction;
       states.begin(place?.region ?? table, isMajor, work, (error) =>
         engine.logger.warn({ err: error, table: table.name }, 'a compaction asked for failed'),
       );
@@ -119,6 +122,14 @@ function regionHandlers(cluster: Cluster): Handlers {
       return new MessageWriter().bytes(1, stats.finish()).finish();
     },
   };
+}
+
+/**
+ * HBase compacts large values by a chore that takes its time, and clients ask right away whether it is under way: so long it is
+ * seen.
+ */
+async function shown({ env }: RegionServer, compaction: Promise<void>): Promise<void> {
+  await Promise.all([compaction, env.timers.sleep(MOB_COMPACTION_SHOWN_MS)]);
 }
 
 /** Paths below the data folder of the families named, or of all. */

@@ -23,6 +23,8 @@ export const NAMESPACE_TABLE = 'hbase:namespace';
 export const META_REGION_NAME = 'hbase:meta,,1';
 /** Not a digest like that of other regions. */
 export const META_ENCODED_NAME = '1588230740';
+/** How far a client's clock may be behind. */
+const CLOCK_SKEW_MS = 10_000;
 /** Addresses told at the same time; the one least asked for is forgotten beyond this. */
 const VIEWS_MAX = 16;
 
@@ -48,11 +50,29 @@ class MetaView {
   readonly tableName: string;
   readonly server: ServerName;
   readonly known = new Map<string, KnownTable>();
+  readonly stamps = new Stamps();
   ordered: OrderedRows = { rows: [], places: null };
 
   constructor(tableName: string, server: ServerName) {
     this.tableName = tableName;
     this.server = server;
+  }
+}
+
+/**
+ * Timestamps of rows, each above the one before. They lie in the past, for clients read the state of a table up to the time
+ * of their own clock, exclusively: a change is not newer than the client that has been told of it.
+ */
+class Stamps {
+  #last = 0;
+
+  /** The next one; it is used up by `use`. */
+  next(nowMs: number): number {
+    return Math.max(this.#last + 1, nowMs - CLOCK_SKEW_MS);
+  }
+
+  use(ts: number): void {
+    this.#last = ts;
   }
 }
 
@@ -74,6 +94,7 @@ export class SystemTables {
   /** By the text of the server's name, the least recently asked for first. */
   readonly #views = new Map<string, MetaView>();
   readonly #namespaces = new Map<string, string>();
+  readonly #namespaceStamps = new Stamps();
   #viewsMade = 0;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -197,6 +218,7 @@ export class SystemTables {
   /** Brings the rows of a view to what the catalogs say; cheap when nothing has changed. */
   async #refresh(view: MetaView): Promise<void> {
     const operations: Operation[] = [];
+    const ts = view.stamps.next(this.#served.env.clock.nowMs());
     for (const table of this.#tables()) {
       const known = view.known.get(table.name);
       if (
@@ -209,16 +231,17 @@ export class SystemTables {
       }
       const { manifest } = this.#ownerOf(table);
       const rows = metaRowsOf(manifest, table, view.server);
-      operations.push(...changesOf(known?.rows ?? [], rows));
+      operations.push(...changesOf(known?.rows ?? [], rows, ts));
       const { regions, enabled, schema } = table;
       view.known.set(table.name, { state: table, regions, enabled, schema, rows });
     }
     for (const [name, { rows }] of view.known) {
       if (this.#served.catalog.find(name) !== undefined || name === NAMESPACE_TABLE) continue;
-      operations.push(...changesOf(rows, []));
+      operations.push(...changesOf(rows, [], ts));
       view.known.delete(name);
     }
     if (operations.length === 0) return;
+    view.stamps.use(ts);
     await this.#apply(view.tableName, operations);
     const rows = [...view.known.values()].flatMap((known) => known.rows.map(({ row }) => row));
     view.ordered = orderRows(rows);
@@ -237,6 +260,7 @@ export class SystemTables {
     const { schema, manifest } = this.#served;
     const names = new Set(schema.namespaces());
     const operations: Operation[] = [];
+    const ts = this.#namespaceStamps.next(this.#served.env.clock.nowMs());
     for (const name of names) {
       const configuration = manifest.get('namespace', name)?.configuration ?? {};
       const text = JSON.stringify(configuration);
@@ -245,13 +269,16 @@ export class SystemTables {
       operations.push({
         put: name,
         values: { 'info:d': encodeNamespace({ name, configuration }) },
+        options: { ts },
       });
     }
     for (const name of [...this.#namespaces.keys()].filter((known) => !names.has(known))) {
       this.#namespaces.delete(name);
-      operations.push({ delete: name });
+      operations.push({ delete: name, spec: { ts } });
     }
-    if (operations.length > 0) await this.#apply(NAMESPACE_TABLE, operations);
+    if (operations.length === 0) return;
+    this.#namespaceStamps.use(ts);
+    await this.#apply(NAMESPACE_TABLE, operations);
   }
 
   async #apply(table: string, operations: readonly Operation[]): Promise<void> {
@@ -272,7 +299,7 @@ function checkFamilies(table: TableSchema, spec: ScanSpec): void {
 }
 
 /** What makes the new rows of the old. */
-function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[]): Operation[] {
+function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[], ts: number): Operation[] {
   const gone = new Map(old.map((row) => [keyOf(row), row]));
   const operations: Operation[] = [];
   for (const row of rows) {
@@ -280,10 +307,10 @@ function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[]): Operation
     gone.delete(keyOf(row));
     if (before !== undefined && hasSameValues(before, row)) continue;
     const columns = Object.keys(before?.values ?? {}).filter((column) => !(column in row.values));
-    if (columns.length > 0) operations.push({ delete: row.row, spec: { columns } });
-    operations.push({ put: row.row, values: row.values });
+    if (columns.length > 0) operations.push({ delete: row.row, spec: { columns, ts } });
+    operations.push({ put: row.row, values: row.values, options: { ts } });
   }
-  return [...operations, ...[...gone.values()].map(({ row }) => ({ delete: row }))];
+  return [...operations, ...[...gone.values()].map(({ row }) => ({ delete: row, spec: { ts } }))];
 }
 
 const keyOf = ({ row }: MetaRow): string => Buffer.from(row).toString('latin1');
