@@ -13,7 +13,7 @@ import type { Connection } from '../model/index.ts';
 import { addAdvertiseRoutes } from './advertise.ts';
 import type { Advertiser } from './advertise.ts';
 import type { Door } from './door.ts';
-import { addApi } from './http_api/index.ts';
+import { addApi, transactionMetricsText } from './http_api/index.ts';
 import type { ApiOptions } from './http_api/index.ts';
 import type { HttpLimits } from './http_limits.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
@@ -131,7 +131,10 @@ function addRoutes(app: FastifyInstance, connection: Connection, watch: ProcessW
     reply
       .header('content-type', METRICS_CONTENT_TYPE)
       .header('cache-control', 'no-store')
-      .send(metricsText(connection.status(), watch.read())),
+      .send(
+        metricsText(connection.status(), watch.read()) +
+          (connection instanceof StoreConnection ? transactionMetricsText(connection) : ''),
+      ),
   );
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({

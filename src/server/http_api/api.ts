@@ -12,6 +12,7 @@ import { addChangesRoute } from './changes.ts';
 import { addConfigRoutes } from './config.ts';
 import { sendAnswer } from './parts.ts';
 import type { ApiOptions, ApiParts } from './parts.ts';
+import { addTaskRoute } from './tasks.ts';
 import { addTransactionRoutes } from './transactions.ts';
 import { addTsoRoutes } from './tso.ts';
 import { addXaRoutes } from './xa.ts';
@@ -66,5 +67,6 @@ export function addApi(
     addXaRoutes(scope, parts);
     addChangesRoute(scope, parts);
     addConfigRoutes(scope, parts);
+    addTaskRoute(scope, parts);
   });
 }
