@@ -3,6 +3,7 @@
  * numbers, bytes and times are objects (`plainOf`).
  */
 import type { EmbeddedConnection } from '../engine/index.ts';
+import type { Env } from '../io/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
 import { createBackup, reconcile } from './create_backup.ts';
 import type { BackupOptions } from './create_backup.ts';
@@ -42,19 +43,20 @@ export interface TaskResults {
   readonly reconcile: null;
 }
 
-/** Does the work on an open store. Throws what it throws. */
+/** Does the work on an open store; exports go to, and imports come from, the files of `env`. Throws what it throws. */
 export function runTask<T extends Task>(
   connection: EmbeddedConnection,
   task: T,
   work: WorkOptions,
+  env?: Env,
 ): Promise<TaskResults[T['task']]>;
 export async function runTask(
   connection: EmbeddedConnection,
   task: Task,
   work: WorkOptions,
+  env: Env = connection.server.env,
 ): Promise<TaskResults[keyof TaskResults]> {
   const { server } = connection;
-  const { env } = server;
   switch (task.task) {
     case 'export':
       return exportTables(connection, env, task.tables, task.out, { ...task.options, ...work });

@@ -1,29 +1,30 @@
 /** `cellar backup`: create, list, describe, verify, merge, delete and prune backups; and `cellar restore`. */
 import type { Command } from 'commander';
 import {
-  createBackup,
   deleteBackups,
   findBackup,
   listBackups,
   mergeBackups,
   pruneBackups,
-  reconcile,
   restoreBackup,
   summaryOf,
   verifyBackups,
 } from '../backup/index.ts';
-import type { BackupSummary, PruneRule, RestoreReport } from '../backup/index.ts';
+import type { BackupSummary, PruneRule, RestoreOptions, RestoreReport } from '../backup/index.ts';
 import { EmbeddedConnection } from '../engine/index.ts';
 import type { RegionServer } from '../engine/index.ts';
 import type { AsOf, Connection } from '../model/index.ts';
 import { physicalMsOf } from '../tso/index.ts';
+import { addTargetOptions } from './api_target.ts';
+import type { TargetOptions } from './api_target.ts';
 import { parseAsOf } from './arguments.ts';
 import { EXIT_FAILED, UsageError } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { addBandwidth, guarded, parsePairs } from './export_command.ts';
+import { addBandwidth, parsePairs } from './export_command.ts';
 import type { Printer } from './output.ts';
+import { runOrAsk } from './task.ts';
 import { printFaults } from './verify_command.ts';
-import { workProgress } from './work_progress.ts';
+import { guarded, workProgress } from './work_progress.ts';
 
 const CREATE_HELP = `
 A full backup copies the store files as they are at one moment; an incremental one takes the commits since the newest
@@ -34,7 +35,7 @@ backup in DEST from the log, which the store keeps for it. Writers go on meanwhi
 --link makes links to the store's files instead of copies: quick, but what damages one damages both.`;
 
 const RESTORE_HELP = `
-DIR is a new folder, or a store into which the tables are brought (none of them may be there, unless --overwrite).
+DIR is a new folder, or a store into which (without DIR: that of --data or --server) the tables are brought (none of them may be there, unless --overwrite).
   cellar restore /backups restored
   cellar restore /backups restored --as-of 2026-05-01T12:00:00Z --tables orders --rename orders=orders_of_may
 An interrupted restore leaves DIR as it was.`;
@@ -56,7 +57,7 @@ export function addBackupCommands(program: Command, context: CliContext): void {
   addRestore(program, context);
 }
 
-interface CreateFlags extends GlobalOptions {
+interface CreateFlags extends TargetOptions {
   readonly tables?: string;
   readonly incremental?: boolean;
   readonly link?: boolean;
@@ -65,7 +66,7 @@ interface CreateFlags extends GlobalOptions {
 }
 
 function addCreate(group: Command, context: CliContext): void {
-  addBandwidth(group.command('create <DEST>'))
+  addTargetOptions(addBandwidth(group.command('create <DEST>')))
     .description('take a backup into the folder DEST')
     .option('--tables <TABLE,...>', 'only these tables; default: all, those made later, too')
     .option('--incremental', 'only the commits since the newest backup in DEST')
@@ -74,24 +75,19 @@ function addCreate(group: Command, context: CliContext): void {
     .addHelpText('after', CREATE_HELP)
     .action(async (dest: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<CreateFlags>();
-      await context.withStore(flags, async (store, printer) => {
-        const progress = workProgress(context, 'backing up');
-        const { tables, bandwidth } = flags;
-        const options = {
-          ...progress.options,
-          incremental: flags.incremental === true,
-          link: flags.link === true,
-          standalone: flags.standalone === true,
-          ...(tables === undefined ? {} : { tables: tables.split(',') }),
-          ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
-        };
-        const done = await guarded(context, progress, () =>
-          createBackup(serverOf(store), dest, options),
-        );
-        if (done === null) return;
-        const summary = summaryOf(done);
-        printer.either({ created: true, ...summary }, `Created ${summaryText(summary)}`);
-      });
+      const { tables, bandwidth } = flags;
+      const options = {
+        incremental: flags.incremental === true,
+        link: flags.link === true,
+        standalone: flags.standalone === true,
+        ...(tables === undefined ? {} : { tables: tables.split(',') }),
+        ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
+      };
+      const summary = await runOrAsk(context, flags, { task: 'backup', dest, options }, 'backing up');
+      if (summary === null) return;
+      const printer = context.printer(flags);
+      printer.either({ created: true, ...summary }, `Created ${summaryText(summary)}`);
+      await printer.flush();
     });
 }
 
@@ -188,7 +184,7 @@ function addMerge(group: Command, context: CliContext): void {
     });
 }
 
-interface PruneFlags extends GlobalOptions {
+interface PruneFlags extends TargetOptions {
   readonly keep: PruneRule;
 }
 
@@ -202,14 +198,11 @@ function parseKeep(text: string): PruneRule {
 }
 
 function addDelete(group: Command, context: CliContext): void {
-  const tellStore = async (flags: GlobalOptions, dest: string): Promise<void> => {
+  const tellStore = async (flags: TargetOptions, dest: string): Promise<void> => {
     // The store, where one is named, gives free the log that only they needed.
-    if (flags.data === undefined && context.io.variables['CELLAR_DATA'] === undefined) return;
-    await context.withStore(flags, async (store) => {
-      const server = serverOf(store);
-      await reconcile(server, dest);
-      await server.archive.prune();
-    });
+    const isNamed = flags.server ?? flags.data ?? context.io.variables['CELLAR_DATA'];
+    if (isNamed === undefined) return;
+    await runOrAsk(context, flags, { task: 'reconcile', dest }, 'giving the log free');
   };
   const print = async (flags: GlobalOptions, gone: readonly string[]): Promise<void> => {
     const printer = context.printer(flags);
@@ -217,18 +210,16 @@ function addDelete(group: Command, context: CliContext): void {
     if (gone.length === 0 && !printer.json) printer.line('Nothing to delete');
     await printer.flush();
   };
-  group
-    .command('delete <DEST> <ID...>')
+  addTargetOptions(group.command('delete <DEST> <ID...>'))
     .description('delete backups; with --data the store gives the log free that it kept for them')
     .option('--cascade', 'those that hang on them, too')
     .action(async (dest: string, ids: string[], _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<GlobalOptions & { cascade?: boolean }>();
+      const flags = command.optsWithGlobals<TargetOptions & { cascade?: boolean }>();
       const gone = await deleteBackups(context.io.env, dest, ids, flags.cascade === true);
       await tellStore(flags, dest);
       await print(flags, gone);
     });
-  group
-    .command('prune <DEST>')
+  addTargetOptions(group.command('prune <DEST>'))
     .description('delete old chains: a full backup and those that hang on it')
     .requiredOption('--keep <N>', 'chains to keep, or an age: 3, 30d, 12h', parseKeep)
     .action(async (dest: string, _: unknown, command: Command) => {
@@ -239,7 +230,7 @@ function addDelete(group: Command, context: CliContext): void {
     });
 }
 
-interface RestoreFlags extends GlobalOptions {
+interface RestoreFlags extends TargetOptions {
   readonly asOf?: AsOf;
   readonly id?: string;
   readonly tables?: string;
@@ -250,7 +241,7 @@ interface RestoreFlags extends GlobalOptions {
 }
 
 function addRestore(program: Command, context: CliContext): void {
-  addBandwidth(program.command('restore <DEST> <DIR>'))
+  addTargetOptions(addBandwidth(program.command('restore <DEST> [DIR]')))
     .description('bring the state of any moment that backups cover into a folder or store')
     .option('--as-of <TIME>', 'a TSO or a time; default: the newest there is', parseAsOf)
     .option('--id <ID>', 'the backup whose chain is used')
@@ -259,12 +250,10 @@ function addRestore(program: Command, context: CliContext): void {
     .option('--overwrite', 'tables of the same name in DIR make room')
     .option('--restamp', 'give cells the write number of the restore')
     .addHelpText('after', RESTORE_HELP)
-    .action(async (dest: string, dir: string, _: unknown, command: Command) => {
+    .action(async (dest: string, dir: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<RestoreFlags>();
       const { asOf, id, tables, bandwidth } = flags;
-      const progress = workProgress(context, 'restoring');
       const options = {
-        ...progress.options,
         rename: parsePairs(flags.rename),
         overwrite: flags.overwrite === true,
         restamp: flags.restamp === true,
@@ -273,14 +262,29 @@ function addRestore(program: Command, context: CliContext): void {
         ...(tables === undefined ? {} : { tables: tables.split(',') }),
         ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
       };
-      const report = await guarded(context, progress, () =>
-        restoreBackup(context.io.env, dest, dir, options),
-      );
+      const report = await restore(context, flags, dest, dir, options);
       if (report === null) return;
       const printer = context.printer(flags);
-      printRestore(report, dir, printer);
+      printRestore(report, dir ?? flags.server ?? context.dataFolder(flags), printer);
       await printer.flush();
     });
+}
+
+/** Into a folder of its own, or the store or server that is named. */
+async function restore(
+  context: CliContext,
+  flags: RestoreFlags,
+  dest: string,
+  dir: string | undefined,
+  options: RestoreOptions,
+): Promise<RestoreReport | null> {
+  if (dir === undefined) {
+    return runOrAsk(context, flags, { task: 'restore', dest, options }, 'restoring');
+  }
+  const progress = workProgress(context, 'restoring');
+  return guarded(context, progress, () =>
+    restoreBackup(context.io.env, dest, dir, { ...options, ...progress.options }),
+  );
 }
 
 function printRestore(report: RestoreReport, dir: string, printer: Printer): void {

@@ -1,12 +1,7 @@
 /** `cellar export`, `cellar import` and `cellar verify`, in the words of HBase's Export and Import. */
 import { Option, type Command } from 'commander';
 import { fromStringBinary } from '../cell/index.ts';
-import {
-  EXPORT_FORMATS,
-  InterruptedIOException,
-  exportTables,
-  importTables,
-} from '../backup/index.ts';
+import { EXPORT_FORMATS } from '../backup/index.ts';
 import type {
   ExportFormat,
   ExportManifest,
@@ -15,12 +10,13 @@ import type {
   ImportOptions,
 } from '../backup/index.ts';
 import type { AsOf } from '../model/index.ts';
+import { addTargetOptions } from './api_target.ts';
+import type { TargetOptions } from './api_target.ts';
 import { parseAsOf, parseColumn, parseCount, parseVersions } from './arguments.ts';
-import { EXIT_INTERRUPTED, UsageError } from './context.ts';
-import type { CliContext, GlobalOptions } from './context.ts';
+import { UsageError } from './context.ts';
+import type { CliContext } from './context.ts';
 import type { Printer } from './output.ts';
-import { workProgress } from './work_progress.ts';
-import type { WorkProgress } from './work_progress.ts';
+import { runOrAsk } from './task.ts';
 
 const EXPORT_HELP = `
 All tables are exported as of one moment: that of the start, or --as-of. sequencefile is what HBase's Export writes and
@@ -35,7 +31,7 @@ An import that was stopped goes on where it was when it is run again.
   cellar import /backup/monday --create
   cellar import /tmp/from-hbase --table people --rename-family old=new`;
 
-interface ExportFlags extends GlobalOptions {
+interface ExportFlags extends TargetOptions {
   readonly all?: boolean;
   readonly format: ExportFormat;
   readonly versions?: number;
@@ -85,7 +81,7 @@ export function parsePairs(words: readonly string[] | undefined): Record<string,
 
 /** Adds the commands to the program. */
 export function addExportCommands(program: Command, context: CliContext): void {
-  addBandwidth(program.command('export <TABLES_AND_OUT...>'))
+  addTargetOptions(addBandwidth(program.command('export <TABLES_AND_OUT...>')))
     .usage('[options] <TABLE...> <OUT>')
     .description('write tables, as of one moment, into a folder')
     .option('--all', 'all tables: only OUT is named')
@@ -111,16 +107,14 @@ export function addExportCommands(program: Command, context: CliContext): void {
       if (flags.all !== true && tables.length === 0) {
         throw new UsageError('name tables and OUT, or --all and OUT');
       }
-      await context.withStore(flags, async (store, printer) => {
-        const progress = workProgress(context, 'exporting');
-        const options = { ...exportOptions(flags), ...progress.options };
-        const names = flags.all === true ? null : tables;
-        const { env } = context.io;
-        const manifest = await guarded(context, progress, () =>
-          exportTables(store, env, names, out, options),
-        );
-        if (manifest !== null) printExport(manifest, out, printer);
-      });
+      const options = exportOptions(flags);
+      const names = flags.all === true ? null : tables;
+      const task = { task: 'export', tables: names, out, options } as const;
+      const manifest = await runOrAsk(context, flags, task, 'exporting');
+      if (manifest === null) return;
+      const printer = context.printer(flags);
+      printExport(manifest, out, printer);
+      await printer.flush();
     });
   addImport(program, context);
 }
@@ -152,24 +146,6 @@ function exportOptions(flags: ExportFlags): ExportOptions {
     ...(compress === undefined ? {} : { compress }),
     ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
   };
-}
-
-/** Runs long work under its progress; Ctrl-C ends it with its own exit status and null. */
-export async function guarded<T>(
-  context: CliContext,
-  progress: WorkProgress,
-  work: () => Promise<T>,
-): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof InterruptedIOException)) throw error;
-    context.exitStatus = EXIT_INTERRUPTED;
-    return null;
-  } finally {
-    await progress.stop();
-    if (context.exitStatus === EXIT_INTERRUPTED) await context.io.stderr.write('Interrupted\n');
-  }
 }
 
 function printExport(manifest: ExportManifest, out: string, printer: Printer): void {
@@ -204,7 +180,7 @@ function printExport(manifest: ExportManifest, out: string, printer: Printer): v
   );
 }
 
-interface ImportFlags extends GlobalOptions {
+interface ImportFlags extends TargetOptions {
   readonly table?: string;
   readonly tables?: string;
   readonly rename?: string[];
@@ -217,7 +193,7 @@ interface ImportFlags extends GlobalOptions {
 }
 
 function addImport(program: Command, context: CliContext): void {
-  addBandwidth(program.command('import <DIR>'))
+  addTargetOptions(addBandwidth(program.command('import <DIR>')))
     .description('bring an export back into tables')
     .option('--table <TABLE>', 'of a folder with one table: the table to write')
     .option('--tables <TABLE,...>', 'only these of the export')
@@ -230,19 +206,12 @@ function addImport(program: Command, context: CliContext): void {
     .addHelpText('after', IMPORT_HELP)
     .action(async (dir: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ImportFlags>();
-      const { env } = context.io;
-      await context.withStore(
-        flags,
-        async (store, printer) => {
-          const progress = workProgress(context, 'importing');
-          const options = { ...importOptions(flags), ...progress.options };
-          const done = await guarded(context, progress, () =>
-            importTables(store, env, dir, options),
-          );
-          for (const table of done ?? []) printImport(table, printer);
-        },
-        { mustExist: flags.create !== true },
-      );
+      const task = { task: 'import', dir, options: importOptions(flags) } as const;
+      const access = { mustExist: flags.create !== true };
+      const done = await runOrAsk(context, flags, task, 'importing', access);
+      const printer = context.printer(flags);
+      for (const table of done ?? []) printImport(table, printer);
+      await printer.flush();
     });
 }
 

@@ -1,13 +1,13 @@
 /** `cellar fork`: a writable copy of a store; `cellar at`: a command on a folder or backup that is only read. */
-import { Command } from 'commander';
-import { forkStore, openReadOnly } from '../backup/index.ts';
+import type { Command } from 'commander';
+import { openReadOnly } from '../backup/index.ts';
 import type { AsOf } from '../model/index.ts';
+import { addTargetOptions } from './api_target.ts';
+import type { TargetOptions } from './api_target.ts';
 import { parseAsOf } from './arguments.ts';
-import { serverOf } from './backup_command.ts';
 import { UsageError } from './context.ts';
 import type { CliContext, CliIo, GlobalOptions } from './context.ts';
-import { guarded } from './export_command.ts';
-import { workProgress } from './work_progress.ts';
+import { runOrAsk } from './task.ts';
 
 const FORK_HELP = `
 Store files are linked where the file system can, so a fork takes no longer and hardly more space for a large store than for
@@ -27,29 +27,22 @@ type Runner = (argv: readonly string[], io: CliIo) => Promise<number>;
 
 /** Adds the commands to the program. `run` runs another command line. */
 export function addForkCommands(program: Command, context: CliContext, run: Runner): void {
-  program
-    .command('fork <NEWDIR>')
+  addTargetOptions(program.command('fork <NEWDIR>'))
     .description('make a writable copy of the store, in a time that does not depend on its size')
     .option('--tables <TABLE,...>', 'only these tables')
     .addHelpText('after', FORK_HELP)
     .action(async (dir: string, _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<GlobalOptions & { tables?: string }>();
-      await context.withStore(flags, async (store, printer) => {
-        const progress = workProgress(context, 'forking');
-        const { tables } = flags;
-        const options = {
-          ...progress.options,
-          ...(tables === undefined ? {} : { tables: tables.split(',') }),
-        };
-        const done = await guarded(context, progress, () =>
-          forkStore(serverOf(store), dir, options),
-        );
-        if (done === null) return;
-        printer.either(
-          { forked: true, dir, ...done },
-          `Forked ${done.tables.length} table(s) as of ${done.tso} into ${dir}: ${done.files} file(s)`,
-        );
-      });
+      const flags = command.optsWithGlobals<TargetOptions & { tables?: string }>();
+      const { tables } = flags;
+      const options = tables === undefined ? {} : { tables: tables.split(',') };
+      const done = await runOrAsk(context, flags, { task: 'fork', dir, options }, 'forking');
+      if (done === null) return;
+      const printer = context.printer(flags);
+      printer.either(
+        { forked: true, dir, ...done },
+        `Forked ${done.tables.length} table(s) as of ${done.tso} into ${dir}: ${done.files} file(s)`,
+      );
+      await printer.flush();
     });
   program
     .command('at <DIR> [COMMAND...]')

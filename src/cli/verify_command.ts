@@ -4,9 +4,8 @@ import { holdsBackups, verifyBackups, verifyExport } from '../backup/index.ts';
 import type { VerifyReport } from '../backup/index.ts';
 import { EXIT_FAILED } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { guarded } from './export_command.ts';
 import type { Printer } from './output.ts';
-import { workProgress } from './work_progress.ts';
+import { guarded, workProgress } from './work_progress.ts';
 
 interface VerifyFlags extends GlobalOptions {
   readonly quick?: boolean;

@@ -28,9 +28,9 @@ import { parseAsOf, parseCount } from './arguments.ts';
 import { serverOf } from './backup_command.ts';
 import { EXIT_FAILED, UsageError } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { guarded, parsePairs } from './export_command.ts';
+import { parsePairs } from './export_command.ts';
 import { toJson, type Printer } from './output.ts';
-import { workProgress } from './work_progress.ts';
+import { guarded, workProgress } from './work_progress.ts';
 
 const ARCHIVE_HELP = `
 The log is kept beyond what recovery needs while backups or feeds need it, or from now on with --on, until --off.`;

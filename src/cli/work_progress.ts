@@ -1,6 +1,8 @@
 /** Progress of long work on standard error: a bar with rate and time left on a terminal, a plain line now and then elsewhere. */
 import { SingleBar } from 'cli-progress';
+import { InterruptedIOException } from '../backup/index.ts';
 import type { WorkFigures, WorkOptions } from '../backup/index.ts';
+import { EXIT_INTERRUPTED } from './context.ts';
 import type { CliContext } from './context.ts';
 
 /** Between two plain lines. */
@@ -82,4 +84,22 @@ function bar(stream: NodeJS.WritableStream, verb: string, context: CliContext): 
     },
     stop: async () => line.stop(),
   };
+}
+
+/** Runs long work under its progress; Ctrl-C ends it with its own exit status and null. */
+export async function guarded<T>(
+  context: CliContext,
+  progress: WorkProgress,
+  work: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof InterruptedIOException)) throw error;
+    context.exitStatus = EXIT_INTERRUPTED;
+    return null;
+  } finally {
+    await progress.stop();
+    if (context.exitStatus === EXIT_INTERRUPTED) await context.io.stderr.write('Interrupted\n');
+  }
 }

@@ -1,0 +1,86 @@
+/** Runs a task on a data folder, or on the server that has it open: the same commands for both. */
+import path from 'node:path';
+import { InterruptedIOException, plainOf, richOf, runTask } from '../backup/index.ts';
+import type { Task, TaskResults, WorkFigures } from '../backup/index.ts';
+import { ApiException, NoAnswerException } from '../client/txn/index.ts';
+import type { ApiClient } from '../client/txn/index.ts';
+import { EmbeddedConnection } from '../engine/index.ts';
+import { FolderLockedException } from '../io/index.ts';
+import type { Connection } from '../model/index.ts';
+import { apiClientOf } from './api_target.ts';
+import type { TargetOptions } from './api_target.ts';
+import { UsageError } from './context.ts';
+import type { CliContext, StoreAccess } from './context.ts';
+import { guarded, workProgress } from './work_progress.ts';
+import type { WorkProgress } from './work_progress.ts';
+
+/**
+ * The task's result; null after Ctrl-C. With --server it runs there; a folder that a server has open is that server's, whose
+ * address stands in the folder's lock.
+ */
+export async function runOrAsk<T extends Task>(
+  context: CliContext,
+  flags: TargetOptions,
+  task: T,
+  verb: string,
+  access: StoreAccess = { mustExist: true },
+): Promise<TaskResults[T['task']] | null> {
+  const named = apiClientOf(flags, context);
+  const progress = workProgress(context, verb);
+  if (named !== null) return guarded(context, progress, () => ask(named, task, progress));
+  let store: Connection;
+  try {
+    store = await context.io.openStore(context.dataFolder(flags), access);
+  } catch (error) {
+    await progress.stop();
+    if (!(error instanceof FolderLockedException) || error.holderAddress === null) throw error;
+    const holder = apiClientOf({ ...flags, server: error.holderAddress }, context);
+    const again = workProgress(context, verb);
+    return guarded(context, again, () => ask(holder!, task, again));
+  }
+  try {
+    if (!(store instanceof EmbeddedConnection)) throw new UsageError('this works on a data folder');
+    const connection = store;
+    return await guarded(context, progress, () => 
+      runTask(connection, task, progress.options, context.io.env),
+    );
+  } finally {
+    await store.close();
+  }
+}
+
+/** Throws what the work threw there, as ApiException. */
+async function ask<T extends Task>(
+  client: ApiClient,
+  task: T,
+  progress: WorkProgress,
+): Promise<TaskResults[T['task']]> {
+  const stop = new AbortController();
+  const body = plainOf(absolute(task)) as Readonly<Record<string, unknown>>;
+  for await (const line of client.postLines('/api/admin/tasks', body, stop.signal)) {
+    const answer = JSON.parse(line) as Readonly<Record<string, unknown>>;
+    if ('progress' in answer) progress.options.onProgress(answer['progress'] as WorkFigures);
+    if ('result' in answer) return richOf(answer['result']) as TaskResults[T['task']];
+    if ('error' in answer) {
+      const { error, message, retryable } = answer;
+      throw new ApiException(String(error), String(message), 500, retryable === true);
+    }
+    if (!progress.isStopped()) continue;
+    stop.abort();
+    throw new InterruptedIOException('interrupted');
+  }
+  throw new NoAnswerException(`${client.url}: the answer broke off`);
+}
+
+/** The server's process stands elsewhere: paths are made absolute here. */
+function absolute(task: Task): Task {
+  switch (task.task) {
+    case 'export':
+      return { ...task, out: path.resolve(task.out) };
+    case 'import':
+    case 'fork':
+      return { ...task, dir: path.resolve(task.dir) };
+    default:
+      return { ...task, dest: path.resolve(task.dest) };
+  }
+}

@@ -1,0 +1,68 @@
+/** Exports, backups, restores and forks of a store that a server has open: the same commands, through its HTTP door. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { open } from '../../src/embedded/index.ts';
+import type { StoreConnection } from '../../src/embedded/index.ts';
+import { startServer } from '../../src/server/index.ts';
+import type { RunningServer } from '../../src/server/index.ts';
+import { CliHarness, words } from '../cli/support.ts';
+
+let cli: CliHarness;
+let store: StoreConnection;
+let server: RunningServer;
+let address: string;
+
+beforeEach(async () => {
+  cli = new CliHarness();
+  store = await open('store', { env: cli.env });
+  const api = { auth: { users: [{ name: 'root', password: 'secret', admin: true }] } };
+  server = await startServer({ connection: store, http: { port: 0, api } });
+  address = server.addresses.http!;
+  await store.setAddress(address);
+  await store.admin.createTable({ name: 't', families: ['f'] });
+  await store.table('t').put('r', { 'f:q': '1' });
+});
+
+afterEach(async () => {
+  await server.close();
+  await store.close();
+});
+
+async function ok(command: string): Promise<string> {
+  const variables = { CELLAR_DATA: 'store' };
+  const ran = await cli.run(words(`${command} --user root:secret`), { variables });
+  expect(ran.stderr, command).toBe('');
+  expect(ran.status, command).toBe(0);
+  return ran.stdout;
+}
+
+test('a folder that a server has open is worked on through it', async () => {
+  expect(await ok('export --all out --format jsonl')).toContain('t: 1 row(s), 1 cell(s)');
+  const created = await ok('backup create backups');
+  expect(created).toMatch(/^Created \S+: full, at /);
+  await store.table('t').put('s', { 'f:q': '2' });
+  expect(await ok('backup create backups --incremental')).toMatch(/: incremental, /);
+  expect(await ok('restore backups --rename t=then')).toMatch(/^Restored then as of \d+ /);
+  expect(await store.table('then').count()).toBe(2);
+  expect(await ok('import out --rename t=then')).toBe('then: 1 put(s), 0 marker(s)\n');
+  expect(await ok('fork copy')).toMatch(/^Forked 2 table\(s\)/);
+  const again = await cli.run(words('restore backups --user root:secret'), { variables: { CELLAR_DATA: 'store' } });
+  expect(again.stderr).toMatch(/^ApiException: Table t exists already|^\w+: Table t exists already/);
+});
+
+test('only administrators may, and paths are absolute', async () => {
+  const ran = await cli.run(words('export --all out --user root:wrong'), { variables: { CELLAR_DATA: 'store' } });
+  expect(ran.status).toBe(1);
+  const post = async (body: object, authorization: string): Promise<Response> =>
+    fetch(`${address}/api/admin/tasks`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const admin = `Basic ${Buffer.from('root:secret').toString('base64')}`;
+  expect((await post({ task: 'export', out: '/x' }, 'Basic eDp5')).status).toBe(401);
+  expect((await post({ task: 'export', out: 'x' }, admin)).status).toBe(400);
+  expect((await post({ task: 'explode' }, admin)).status).toBe(400);
+  const answer = await post({ task: 'export', tables: ['nope'], out: '/x' }, admin);
+  expect(answer.status).toBe(200);
+  expect(JSON.parse((await answer.text()).trim())).toMatchObject({ error: 'TableNotFoundException', retryable: false });
+});
