@@ -7,7 +7,7 @@ import type { CellSource, SourceState } from '../../cell/index.ts';
 import type { CellBatch } from './cell_batch.ts';
 import { SeekTarget, sameRowAs } from './keys.ts';
 import type { KeptBytes } from './keys.ts';
-import { ROW_DONE, ROW_END_OF_SCAN, ROW_WAIT } from './store_scanner.ts';
+import { ROW_DONE, ROW_END_OF_SCAN, ROW_PAUSE, ROW_WAIT } from './store_scanner.ts';
 import type { RowState, StoreScanner } from './store_scanner.ts';
 
 /** Of a store that stands nowhere. */
@@ -49,8 +49,11 @@ export class LazyStores {
       const state = store.readRow(batch);
       if (state === ROW_WAIT) this.waiting = store.source;
       if (state === ROW_DONE) this.#states[this.#storeAt] = store.leave();
-      else if (state === ROW_END_OF_SCAN) break;
-      else return state;
+      else if (state === ROW_END_OF_SCAN) {
+        store.end();
+        this.#states[this.#storeAt] = END;
+      }
+      if (state === ROW_WAIT || state === ROW_PAUSE) return state;
     }
     this.#storeAt = 0;
     return ROW_DONE;

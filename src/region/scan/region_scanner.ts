@@ -63,7 +63,8 @@ export class RegionScanner {
   /** The store that the stage has come to. */
   #storeAt = 0;
   #rowsLeft: number;
-  #endsAfterRow = false;
+  /** The filter has been told that a row is over. */
+  #isReset = false;
   #waiting: CellSource | null = null;
 
   /** Throws IncompatibleFilterException when a filter of whole rows is to work on parts of rows (`batch`). */
@@ -137,12 +138,23 @@ export class RegionScanner {
     if (this.#seekStores() === WAIT) return true;
     const first = this.#firstStore();
     if (first === null || this.#isPastEnd(first.source.cell)) return false;
-    return this.#filter?.filterAllRemaining() !== true;
+    return !this.isFilterDone();
   }
 
   /** The filter wants nothing more of the region. */
   isFilterDone(): boolean {
-    return this.#endsAfterRow || this.#filter?.filterAllRemaining() === true;
+    if (this.#stage !== IN_ROW && this.#stage !== IN_LAZY) this.#resetFilter();
+    return this.#filter?.filterAllRemaining() === true;
+  }
+
+  /**
+   * Between two rows, before the filter is asked whether it wants more: what counted within the row does not end the scan.
+   * HBase: RegionScannerImpl#nextRaw.
+   */
+  #resetFilter(): void {
+    if (this.#isReset) return;
+    this.#isReset = true;
+    this.#filter?.reset();
   }
 
   /** The row that was begun last: a copy. Empty before the first. */
@@ -192,18 +204,14 @@ export class RegionScanner {
   /** Picks the next row among the stores and begins it, unless the scan or the filter ends here. */
   #chooseRow(): void {
     const first = this.#firstStore();
-    if (
-      first === null ||
-      this.#isPastEnd(first.source.cell) ||
-      this.#filter?.filterAllRemaining()
-    ) {
+    if (first === null || this.#isPastEnd(first.source.cell) || this.isFilterDone()) {
       this.#stage = ENDED;
       return;
     }
     const { cell } = first.source;
     this.#row.set(cell.block, cell.rowAt, cell.rowLength);
     this.#stage = SEEK_ROW;
-    this.#filter?.reset();
+    this.#isReset = false;
     if (this.#filter?.filterRowKey(cell)) {
       this.rowsScanned++;
       this.rowsFiltered++;
@@ -252,8 +260,9 @@ export class RegionScanner {
       const state = store.readRow(batch);
       if (state === ROW_DONE) continue;
       if (state === ROW_END_OF_SCAN) {
-        this.#endsAfterRow = true;
-        break;
+        // Of this family: the others go on until the filter is asked there. HBase: StoreScanner, DONE_SCAN.
+        store.end();
+        continue;
       }
       if (state === ROW_WAIT) this.#waiting = store.source;
       return state;
@@ -264,7 +273,7 @@ export class RegionScanner {
 
   /** The row's cells are in the batch: they become its last result, unless the filter drops them or there are none. */
   #finishRow(batch: CellBatch): void {
-    this.#stage = this.#endsAfterRow ? ENDED : SEEK_ROW;
+    this.#stage = SEEK_ROW;
     this.rowsScanned++;
     const filter = this.#filter;
     const readsLazy = !this.#lazy.isEmpty && (batch.openCells > 0 || batch.hasParts);
@@ -289,7 +298,7 @@ export class RegionScanner {
   }
 
   #finishLazy(batch: CellBatch): void {
-    this.#stage = this.#endsAfterRow ? ENDED : SEEK_ROW;
+    this.#stage = SEEK_ROW;
     if (batch.openCells === 0) {
       if (batch.hasParts) this.#endRow(batch);
       return;

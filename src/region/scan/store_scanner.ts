@@ -27,7 +27,7 @@ export const ROW_DONE = 0;
 export const ROW_WAIT = 1;
 /** The batch is full; the row goes on. */
 export const ROW_PAUSE = 2;
-/** The filter wants nothing more of the region. */
+/** The filter wants nothing more of the store. */
 export const ROW_END_OF_SCAN = 3;
 export type RowState =
   typeof ROW_DONE | typeof ROW_WAIT | typeof ROW_PAUSE | typeof ROW_END_OF_SCAN;
@@ -115,6 +115,13 @@ export class StoreScanner {
     this.#leaveRow();
   }
 
+  /** Reads no further rows. */
+  end(): void {
+    this.state = END;
+    this.#inRow = false;
+    this.#move = STAY;
+  }
+
   /**
    * Ends the row where it is, for a reader that seeks each of its rows: END if the source is known to have no more cells,
    * else READY.
@@ -141,7 +148,7 @@ export class StoreScanner {
   readRow(batch: CellBatch): RowState {
     for (;;) {
       if (this.#move !== STAY) {
-        if (this.#move === TO_NEXT_ROW && this.#order !== 'forward') return ROW_DONE;
+        if (this.#move === TO_NEXT_ROW && this.#order !== 'forward') return this.#rowOver();
         const state = this.#makeMove();
         if (state === WAIT) return ROW_WAIT;
         if (state === END || !this.#isInRow(this.source.cell)) return this.#rowDone(state);
@@ -187,7 +194,13 @@ export class StoreScanner {
       this.#inRow = false;
       this.#move = STAY;
     }
-    return ROW_DONE;
+    return this.#rowOver();
+  }
+
+  /** HBase asks the filter once more when it sees the next row's cell, still before the filter is told that the row is over. */
+  #rowOver(): RowState {
+    const isCut = this.#countInRow >= this.#storeLimitEnd;
+    return !isCut && this.#filter?.filterAllRemaining() === true ? ROW_END_OF_SCAN : ROW_DONE;
   }
 
   #setMove(match: number, cell: CellView): void {
