@@ -54,3 +54,30 @@ export type {
   ServerAddresses,
   ServerOptions,
 } from './server/index.ts';
+export {
+  diffMoments,
+  diffStores,
+  listBackups,
+  mergeBackups,
+  openReadOnly,
+  restoreBackup,
+  verifyBackups,
+  verifyExport,
+} from './backup/index.ts';
+export type {
+  BackupOptions,
+  BackupSummary,
+  Difference,
+  ExportManifest,
+  ExportOptions,
+  ForkOptions,
+  ForkReport,
+  ImportOptions,
+  ImportedTable,
+  ReadOnlyOptions,
+  RestoreOptions,
+  RestoreReport,
+  TableDifference,
+  VerifyReport,
+} from './backup/index.ts';
+export { Backups } from './embedded/index.ts';

@@ -1,3 +1,4 @@
+export { Backups } from './backups.ts';
 export { StoreConnection, open } from './open.ts';
 export type { StoreOptions } from './open.ts';
 export { KNOBS, findKnob, knobSet, knobsOfEnvironment } from './knobs.ts';

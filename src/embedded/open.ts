@@ -20,6 +20,7 @@ import type {
   XaResource,
 } from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
+import { Backups } from './backups.ts';
 import { KNOBS, KNOB_SETTING, findKnob, isTsoKnob, knobSet, knobValue } from './knobs.ts';
 import type { KnobSet, KnobValue } from './knobs.ts';
 import { TransactionHandle, TransactionManager, XaVerbs } from '../txn/index.ts';
@@ -33,6 +34,7 @@ export interface StoreOptions extends OpenOptions {
 
 export class StoreConnection extends EmbeddedConnection implements TransactionalConnection {
   readonly transactions: TransactionManager;
+  readonly backups: Backups = new Backups(this);
 
   constructor(server: RegionServer, transactions: TransactionManager) {
     super(server);
