@@ -107,3 +107,37 @@ XML
     sleep 0.2
   done
 }
+
+# mapreduce_jars: the libraries of HBase's tools and of Hadoop's local runner.
+mapreduce_jars() {
+  version=2.6.1-hadoop3
+  maven_jars mapreduce org.apache.hbase:hbase-mapreduce:$version org.apache.hbase:hbase-mapreduce:$version:tests \
+    org.apache.hbase:hbase-server:$version:tests org.apache.hbase:hbase-common:$version:tests \
+    org.apache.hbase:hbase-zookeeper:$version:tests \
+    org.apache.hadoop:hadoop-mapreduce-client-jobclient:3.3.5 org.apache.hadoop:hadoop-mapreduce-client-common:3.3.5 \
+    org.apache.logging.log4j:log4j-core:2.17.2
+}
+
+# hadoop_conf FOLDER ZOOKEEPER: makes the folder with a configuration for tools: this HBase, local files, the local runner.
+hadoop_conf() {
+  mkdir -p "$1"
+  cat > "$1/hbase-site.xml" <<XML
+<configuration>
+  <property><name>hbase.zookeeper.quorum</name><value>${2%:*}</value></property>
+  <property><name>hbase.zookeeper.property.clientPort</name><value>${2##*:}</value></property>
+  <property><name>hbase.client.retries.number</name><value>5</value></property>
+  <property><name>fs.defaultFS</name><value>file:///</value></property>
+  <property><name>hbase.rootdir</name><value>file://$1-root</value></property>
+  <property><name>hbase.fs.tmp.dir</name><value>$1-staging</value></property>
+  <property><name>hadoop.tmp.dir</name><value>$1-hadoop</value></property>
+  <property><name>mapreduce.framework.name</name><value>local</value></property>
+</configuration>
+XML
+  # Counters are told by the log.
+  cat > "$1/log4j.properties" <<'LOG4J'
+log4j.rootLogger=INFO,A
+log4j.appender.A=org.apache.log4j.ConsoleAppender
+log4j.appender.A.layout=org.apache.log4j.PatternLayout
+log4j.appender.A.layout.ConversionPattern=%p %c{1} %m%n
+LOG4J
+}

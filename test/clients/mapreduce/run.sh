@@ -2,34 +2,11 @@
 # HBase's tools, on Hadoop's local runner: PerformanceEvaluation, LoadTestTool, RowCounter, CopyTable, Export and Import, HashTable
 # and SyncTable, ImportTsv with a bulk load.
 . "$(dirname "$0")/../lib.sh"
-version=2.6.1-hadoop3
-lib=$(maven_jars mapreduce org.apache.hbase:hbase-mapreduce:$version org.apache.hbase:hbase-mapreduce:$version:tests \
-  org.apache.hbase:hbase-server:$version:tests org.apache.hbase:hbase-common:$version:tests org.apache.hbase:hbase-zookeeper:$version:tests \
-  org.apache.hadoop:hadoop-mapreduce-client-jobclient:3.3.5 org.apache.hadoop:hadoop-mapreduce-client-common:3.3.5 \
-  org.apache.logging.log4j:log4j-core:2.17.2)
+lib=$(mapreduce_jars)
 start_server --table copied:info0 --table imported:info0 --table tsv:f
 work=$(mktemp -d)
 trap 'kill $server_pid 2>/dev/null || :; rm -rf "$work" "$server_out"' EXIT
-mkdir "$work/conf"
-cat > "$work/conf/hbase-site.xml" <<XML
-<configuration>
-  <property><name>hbase.zookeeper.quorum</name><value>127.0.0.1</value></property>
-  <property><name>hbase.zookeeper.property.clientPort</name><value>${zookeeper##*:}</value></property>
-  <property><name>hbase.client.retries.number</name><value>5</value></property>
-  <property><name>fs.defaultFS</name><value>file:///</value></property>
-  <property><name>hbase.rootdir</name><value>file://$work/root</value></property>
-  <property><name>hbase.fs.tmp.dir</name><value>$work/staging</value></property>
-  <property><name>hadoop.tmp.dir</name><value>$work/hadoop</value></property>
-  <property><name>mapreduce.framework.name</name><value>local</value></property>
-</configuration>
-XML
-# Counters are told by the log.
-cat > "$work/conf/log4j.properties" <<'LOG4J'
-log4j.rootLogger=INFO,A
-log4j.appender.A=org.apache.log4j.ConsoleAppender
-log4j.appender.A.layout=org.apache.log4j.PatternLayout
-log4j.appender.A.layout.ConversionPattern=%p %c{1} %m%n
-LOG4J
+hadoop_conf "$work/conf" "$zookeeper"
 printf 'a\t1\nb\t2\nc\t3\n' > "$work/lines.tsv"
 passed=0
 failed=0
