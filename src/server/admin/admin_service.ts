@@ -14,7 +14,7 @@ import {
   encodeServerName,
 } from '../../wire/index.ts';
 import type { Fields, RegionInfo } from '../../wire/index.ts';
-import { boolMessage, nothing, serviceOf } from '../meta/handlers.ts';
+import { boolMessage, noLogEntries, nothing, serviceOf } from '../meta/handlers.ts';
 import type { Handlers } from '../meta/handlers.ts';
 import { regionInfosOf } from '../meta/index.ts';
 import type { Cluster } from '../meta/index.ts';
@@ -27,7 +27,7 @@ export function adminService(cluster: Cluster): RpcService {
   return serviceOf('AdminService', { ...regionHandlers(cluster), ...serverHandlers(cluster) });
 }
 
-const MOB_COMPACTION_SHOWN_MS = 500;
+const COMPACTION_SHOWN_MS = 1_500;
 
 /** A region as it was asked for: one of a user's table, or one of a system table, of which little can be asked. */
 interface Asked {
@@ -106,7 +106,7 @@ function regionHandlers(cluster: Cluster): Handlers {
           ? background.compactTable(table, isMajor)
           : background.compactor.compact(table, place.region, isMajor),
       );
-      const work = place === null ? shown(engine, compaction) : compaction;
+      const work = shown(engine, compaction);
       states.begin(place?.region ?? table, isMajor, work, (error) =>
         engine.logger.warn({ err: error, table: table.name }, 'a compaction asked for failed'),
       );
@@ -124,12 +124,9 @@ function regionHandlers(cluster: Cluster): Handlers {
   };
 }
 
-/**
- * HBase compacts large values by a chore that takes its time, and clients ask right away whether it is under way: so long it is
- * seen.
- */
+/** Clients ask right away whether what they have asked for is under way; in HBase it takes its time: so long it is seen. */
 async function shown({ env }: RegionServer, compaction: Promise<void>): Promise<void> {
-  await Promise.all([compaction, env.timers.sleep(MOB_COMPACTION_SHOWN_MS)]);
+  await Promise.all([compaction, env.timers.sleep(COMPACTION_SHOWN_MS)]);
 }
 
 /** Paths below the data folder of the families named, or of all. */
@@ -173,6 +170,7 @@ function serverHandlers(cluster: Cluster): Handlers {
     GetLargeLogResponses: nothing,
     ClearSlowLogsResponses: () => boolMessage(1, true),
     GetCachedFilesList: nothing,
+    GetLogEntries: noLogEntries,
     StopServer: () => {
       throw new DoNotRetryIOException('the server is stopped where it was started');
     },
