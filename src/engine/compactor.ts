@@ -3,6 +3,7 @@
  * of them. A few at a time over the whole server, the store with the most files first, so that one hot region does not
  * starve the others. The work is done on a worker; the switch is a commit (file_switch.ts).
  */
+import { isLess } from './read_point.ts';
 import type { Env } from '../io/index.ts';
 import {
   COMPACTION_RULES,
@@ -156,7 +157,8 @@ export class Compactor {
     const output = await env.executor.run(
       rewriteJob({
         // Markers go whenever all files are merged, whoever asked for it (HBase: ScanType of a request of all files).
-        kind: isAll ? 'major' : 'minor',
+        // Not while memory has cells from before a marker that came in a loaded or staged file: it has to hide them still.
+        kind: isAll && !isMemoryOlder(store, chosen) ? 'major' : 'minor',
         settings: store.settings,
         memstores: [],
         files: chosen.map(({ info }) => ({
@@ -200,4 +202,20 @@ export class Compactor {
     this.#waiting.clear();
     await Promise.allSettled(this.#running.values());
   }
+}
+
+/** Whether memory holds cells that were written before some cell of these files. */
+function isMemoryOlder(store: Store, files: readonly StoreFile[]): boolean {
+  return [store.memstore, ...store.frozen].some(
+    ({ cellCount, stats }) =>
+      cellCount > 0 &&
+      files.some(({ info }) =>
+        isLess(
+          stats.minWriteHigh,
+          stats.minWriteLow,
+          info.maxWriteHigh ?? 0,
+          info.maxWriteLow ?? 0,
+        ),
+      ),
+  );
 }

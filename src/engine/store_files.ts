@@ -157,6 +157,8 @@ export class StoreFiles {
         maxTimestampLow: lowOf(record.maxTimestamp),
         minWriteHigh: highOf(record.minWriteNumber),
         minWriteLow: lowOf(record.minWriteNumber),
+        maxWriteHigh: highOf(stamp?.writeNumber ?? record.maxWriteNumber),
+        maxWriteLow: lowOf(stamp?.writeNumber ?? record.maxWriteNumber),
         stamp:
           stamp === null
             ? null

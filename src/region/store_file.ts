@@ -37,6 +37,9 @@ export interface StoreFileInfo {
   /** Least write number of its cells, in halves: a read as of before sees nothing of it. */
   readonly minWriteHigh: number;
   readonly minWriteLow: number;
+  /** Greatest one, in halves; absent: not known. */
+  readonly maxWriteHigh?: number;
+  readonly maxWriteLow?: number;
   readonly stamp: FileStamp | null;
   readonly inMemory: boolean;
   /** What a split or merge left: a range of a file that belonged to another region. */

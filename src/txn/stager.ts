@@ -214,6 +214,8 @@ export class Stager {
         ...commit,
         groups: [],
         gates: tables,
+        // Its rows are not looked at: markers of the same millisecond would hide its puts.
+        isFresh: true,
         check: () => {
           commit.check?.();
           for (const table of tables) if (table.replaced) throw commit.gone!(table.id);
