@@ -1,7 +1,7 @@
 /** Whether rows were written since a moment: what transactions ask before they commit. */
-import { READY, WAIT, compareRanges } from '../cell/index.ts';
+import { READY, WAIT, compareBytes, compareRanges } from '../cell/index.ts';
 import type { CellSource, SeekKey } from '../cell/index.ts';
-import type { Memstore, Region, Store } from '../region/index.ts';
+import type { Memstore, Region, Store, StoreFile } from '../region/index.ts';
 import { highOf, isLess, lowOf } from './read_point.ts';
 import type { TableState } from './table_state.ts';
 
@@ -37,8 +37,8 @@ class RowStart implements SeekKey {
 }
 
 /**
- * Whether any of the ranges was written after (high, low). Looks at memory only, in one step; errs to the safe side when
- * the region was flushed since.
+ * Whether any of the ranges was written after (high, low). Looks at no file's content, in one step: errs to the safe side
+ * when the region was flushed since, or got a file that was loaded or staged.
  */
 export function isOvertaken(
   region: Region,
@@ -50,8 +50,21 @@ export function isOvertaken(
   return region.stores.some(
     (store) =>
       isLess(high, low, store.flushedHigh, store.flushedLow) ||
-      ranges.some((range) => isWrittenInMemory(store, range, high, low)),
+      ranges.some(
+        (range) =>
+          isWrittenInMemory(store, range, high, low) ||
+          store.files.some((file) => mayBeNewer(file, range, high, low)),
+      ),
   );
+}
+
+/** The file has newer cells, and rows on both sides of or within the range. */
+function mayBeNewer({ info }: StoreFile, { from, to }: RowRange, high: number, low: number): boolean {
+  const { maxWriteHigh = 0, maxWriteLow = 0, firstRow, lastRow } = info;
+  if (!isLess(high, low, maxWriteHigh, maxWriteLow) || firstRow === null || lastRow === null) {
+    return false;
+  }
+  return compareBytes(lastRow, from) >= 0 && (to.length === 0 || compareBytes(firstRow, to) < 0);
 }
 
 /** Whether the store's memory has a cell in the range with a write number above (high, low). */

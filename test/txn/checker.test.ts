@@ -9,7 +9,7 @@ import { seeded, simEnv } from '../../src/io/index.ts';
 import type { SeededRandom, SimEnv } from '../../src/io/index.ts';
 import { openOn } from './support.ts';
 
-const OPERATIONS = Number(process.env['CELLAR_CHECK_OPS'] ?? 1200);
+const OPERATIONS = Number(process.env['CELLAR_CHECK_OPS'] ?? 600);
 const WORKERS = 12;
 const TABLES = ['t', 'u', 'v'];
 const ROWS = 8;
