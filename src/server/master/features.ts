@@ -5,7 +5,7 @@
 import { DoNotRetryIOException } from '../../model/index.ts';
 import { EMPTY_MESSAGE, MessageWriter } from '../../wire/index.ts';
 import type { Fields } from '../../wire/index.ts';
-import { boolMessage, nothing } from '../meta/handlers.ts';
+import { boolMessage, noLogEntries, nothing } from '../meta/handlers.ts';
 import type { Handler, Handlers } from '../meta/handlers.ts';
 import { RemoteException } from '../rpc/exceptions.ts';
 import type { Master } from './master.ts';
@@ -62,6 +62,14 @@ export function featureHandlers(master: Master): Handlers {
     DecommissionRegionServers: nothing,
     RecommissionRegionServer: nothing,
     ClearDeadServers: nothing,
+    GetLogEntries: noLogEntries,
+    ExecMasterService: (request) => {
+      const service = request.message(2)?.text(2) ?? '';
+      throw new RemoteException(
+        'UnknownProtocolException',
+        `No registered Master Coprocessor Endpoint found for ${service}`,
+      );
+    },
     Shutdown: refuse('the server is stopped where it was started'),
     StopMaster: refuse('the server is stopped where it was started'),
     ...procedureHandlers(master),

@@ -23,3 +23,15 @@ export function boolMessage(number: number, value: boolean): Uint8Array {
 
 /** Asks for nothing, gets nothing. */
 export const nothing: Handler = () => EMPTY_MESSAGE;
+
+/**
+ * Logs that HBase keeps in memory (slow and large requests, what the balancer decided): there are none here. LogRequest
+ * and LogEntry: 1 log_class_name, 2 log_message; the answer's class goes by the request's.
+ */
+export const noLogEntries: Handler = (request) => {
+  const asked = request.text(1) ?? '';
+  const answer = asked.endsWith('SlowLogResponseRequest')
+    ? asked.replace(/ResponseRequest$/, 'Responses')
+    : asked.replace(/Request$/, 'Response');
+  return new MessageWriter().text(1, answer).bytes(2, EMPTY_MESSAGE).finish();
+};
