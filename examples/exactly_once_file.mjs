@@ -36,7 +36,9 @@ async function saveState(state) {
   await handle.sync();
   await handle.close();
   await rename(`${stateFile}.new`, stateFile);
-  const folder = await open(new URL('.', `file://${stateFile.startsWith('/') ? '' : `${process.cwd()}/`}${stateFile}`));
+  const folder = await open(
+    new URL('.', `file://${stateFile.startsWith('/') ? '' : `${process.cwd()}/`}${stateFile}`),
+  );
   await folder.sync();
   await folder.close();
 }

@@ -51,7 +51,10 @@ export async function ingestion(dir: string, rows: number): Promise<Record<strin
 }
 
 /** Milliseconds of a commit while so many others wait for their decision. */
-export async function preparedLatency(dir: string, prepared: number): Promise<Record<string, number>> {
+export async function preparedLatency(
+  dir: string,
+  prepared: number,
+): Promise<Record<string, number>> {
   const connection = await store(dir);
   const make = async (label: string): Promise<void> => {
     const txn = connection.transaction({ label });

@@ -16,7 +16,11 @@ export interface IntervalPoint {
   readonly transactions: number;
 }
 
-export async function intervals(dir: string, scale: number, seconds: number): Promise<IntervalPoint[]> {
+export async function intervals(
+  dir: string,
+  scale: number,
+  seconds: number,
+): Promise<IntervalPoint[]> {
   const points: IntervalPoint[] = [];
   for (const intervalSeconds of INTERVALS_S) {
     const connection = await open(`${dir}-${intervalSeconds}`);

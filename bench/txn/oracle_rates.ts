@@ -58,7 +58,14 @@ async function rateOf(port: number, where: string, seconds: number): Promise<num
   const one = (): Promise<void> =>
     new Promise((resolve, reject) => {
       const call = request(
-        { port, host: '127.0.0.1', path: where, method: 'POST', agent, headers: { 'content-type': 'application/json', 'content-length': 2 } },
+        {
+          port,
+          host: '127.0.0.1',
+          path: where,
+          method: 'POST',
+          agent,
+          headers: { 'content-type': 'application/json', 'content-length': 2 },
+        },
         (response) => {
           response.resume();
           response.on('end', resolve);

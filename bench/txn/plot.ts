@@ -6,10 +6,16 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [720, 360, 80, 80, 50, 50];
 export function plotOfIntervals(points: readonly IntervalPoint[]): string {
   const last = points.at(-1)?.intervalSeconds ?? 1;
   const x = (seconds: number): number => LEFT + (seconds / last) * (WIDTH - LEFT - RIGHT);
-  const line = (valueOf: (point: IntervalPoint) => number, colour: string, anchorAtEnd: boolean): string => {
+  const line = (
+    valueOf: (point: IntervalPoint) => number,
+    colour: string,
+    anchorAtEnd: boolean,
+  ): string => {
     const most = Math.max(...points.map(valueOf), 1e-9);
     const y = (value: number): number => HEIGHT - BOTTOM - (value / most) * (HEIGHT - TOP - BOTTOM);
-    const at = points.map((point) => `${x(point.intervalSeconds).toFixed(1)},${y(valueOf(point)).toFixed(1)}`);
+    const at = points.map(
+      (point) => `${x(point.intervalSeconds).toFixed(1)},${y(valueOf(point)).toFixed(1)}`,
+    );
     const side = anchorAtEnd ? WIDTH - RIGHT + 6 : LEFT - 6;
     return `<polyline points="${at.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>
 <text x="${side}" y="${TOP + 4}" fill="${colour}" text-anchor="${anchorAtEnd ? 'start' : 'end'}">${most.toFixed(most > 100 ? 0 : 1)}</text>`;

@@ -23,7 +23,8 @@ export function addTargetOptions(command: Command): Command {
 export function apiClientOf(options: TargetOptions, context: CliContext): ApiClient | null {
   const { server, user, token } = options;
   if (server === undefined) return null;
-  if (!/^https?:\/\//.test(server)) throw new UsageError(`'${server}' is no URL such as http://host:16030`);
+  if (!/^https?:\/\//.test(server))
+    throw new UsageError(`'${server}' is no URL such as http://host:16030`);
   const colon = user?.indexOf(':') ?? -1;
   const credentials =
     token !== undefined
@@ -44,7 +45,8 @@ export async function withFolder<T>(
 ): Promise<T> {
   const store = await context.io.openStore(context.dataFolder(options), { mustExist: true });
   try {
-    if (!(store instanceof StoreConnection)) throw new UsageError('this needs a store of this program');
+    if (!(store instanceof StoreConnection))
+      throw new UsageError('this needs a store of this program');
     return await work(store);
   } finally {
     await store.close();

@@ -22,15 +22,23 @@ interface ChangesFlags extends TargetOptions {
 export function addChangesCommand(program: Command, context: CliContext): void {
   const command = program
     .command('changes')
-    .description('print the commits of the log as lines of JSON, each whole, in the order of their TSOs')
-    .option('--from <TSO>', 'from this TSO on; default: the oldest that the log holds', parseInteger)
+    .description(
+      'print the commits of the log as lines of JSON, each whole, in the order of their TSOs',
+    )
+    .option(
+      '--from <TSO>',
+      'from this TSO on; default: the oldest that the log holds',
+      parseInteger,
+    )
     .option('--to <TSO>', 'up to this TSO, exclusive', parseInteger)
     .option('--table <NAMES>', 'these tables alone, separated by commas')
     .option('--follow', 'go on with what is committed later, until Ctrl-C')
     .addOption(new Option('--format <F>', 'of a line').choices(FEED_FORMATS).default('cell'))
     .addOption(new Option('--mode <M>', 'which changes').choices(FEED_MODES).default('DETAIL'))
     .addOption(
-      new Option('--encoding <E>', 'of rows and values').choices(['base64', 'utf8']).default('utf8'),
+      new Option('--encoding <E>', 'of rows and values')
+        .choices(['base64', 'utf8'])
+        .default('utf8'),
     );
   addTargetOptions(command).action(async (_: unknown, self: Command) => {
     await changes(self.optsWithGlobals<ChangesFlags>(), context);
@@ -47,7 +55,13 @@ async function changes(flags: ChangesFlags, context: CliContext): Promise<void> 
     if (client === null) {
       await withFolder(flags, context, async (connection) => {
         const serverId = connection.transactions.serverId;
-        const formatter = new FeedFormatter({ format, mode, encoding, heartbeats: false, serverId });
+        const formatter = new FeedFormatter({
+          format,
+          mode,
+          encoding,
+          heartbeats: false,
+          serverId,
+        });
         const options = {
           ...(from === undefined ? {} : { from }),
           ...(to === undefined ? {} : { to }),

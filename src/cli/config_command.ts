@@ -20,7 +20,9 @@ export function addConfigCommands(program: Command, context: CliContext): void {
     .description('knobs of the timestamp oracle and of transactions')
     .addHelpText('after', HELP);
   addTargetOptions(
-    config.command('list').description('name, value, type, unit, default, whether changeable while open'),
+    config
+      .command('list')
+      .description('name, value, type, unit, default, whether changeable while open'),
   ).action(async (_: unknown, self: Command) => {
     await list(self.optsWithGlobals<ConfigFlags>(), context);
   });
@@ -53,7 +55,8 @@ async function knobsOf(flags: ConfigFlags, context: CliContext): Promise<readonl
   if (client !== null) return (await client.get('/api/config'))['knobs'] as KnobValue[];
   const folder = flags.data ?? context.io.variables['CELLAR_DATA'];
   // Without a folder the list of what there is.
-  if (folder === undefined || folder === '') return KNOBS.map((knob) => ({ ...knob, value: knob.default }));
+  if (folder === undefined || folder === '')
+    return KNOBS.map((knob) => ({ ...knob, value: knob.default }));
   return withFolder(flags, context, async (connection) => connection.knobs());
 }
 
@@ -66,7 +69,9 @@ async function set(
   const printer = context.printer(flags);
   const client = apiClientOf(flags, context);
   if (client === null) {
-    await withFolder(flags, context, (connection) => connection.setKnob(name, value, { keep: true }));
+    await withFolder(flags, context, (connection) =>
+      connection.setKnob(name, value, { keep: true }),
+    );
   } else await client.post('/api/config', { name, value, keep: flags.keep === true });
   printer.either({ name, value }, `${name} = ${value}`);
   await printer.flush();

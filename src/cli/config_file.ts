@@ -47,7 +47,9 @@ async function readFile(env: Env, path: string): Promise<Record<string, unknown>
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw new IllegalArgumentException(`${path} is no JSON: ${error instanceof Error ? error.message : ''}`);
+    throw new IllegalArgumentException(
+      `${path} is no JSON: ${error instanceof Error ? error.message : ''}`,
+    );
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return value as Record<string, unknown>;
@@ -63,7 +65,8 @@ function flagOf(text: string): [string, string] {
 
 function apiOf(http: unknown, path: string): ApiOptions {
   if (http === undefined) return {};
-  if (typeof http !== 'object' || http === null) throw new IllegalArgumentException(`${path}: http is an object`);
+  if (typeof http !== 'object' || http === null)
+    throw new IllegalArgumentException(`${path}: http is an object`);
   const members = http as Readonly<Record<string, unknown>>;
   const listOf = <T>(name: string): readonly T[] => {
     const list = members[name];

@@ -16,7 +16,9 @@ export function addTsoCommand(program: Command, context: CliContext): void {
   const command = program
     .command('tso')
     .description('show the timestamp oracle; reading it uses no stamp')
-    .option('--allocate <N>', 'take N stamps for use outside (1 … 10000)', (text) => parseCount(text, 1))
+    .option('--allocate <N>', 'take N stamps for use outside (1 … 10000)', (text) =>
+      parseCount(text, 1),
+    )
     .option('--of <TSO>', 'explain this stamp', parseInteger);
   addTargetOptions(command).action(async (_: unknown, self: Command) => {
     await tso(self.optsWithGlobals<TsoFlags>(), context);
@@ -42,7 +44,9 @@ async function tso(flags: TsoFlags, context: CliContext): Promise<void> {
     const [first, last] = [String(run.first), String(run.last)];
     printer.either({ first, last }, `${first} … ${last}`);
   } else if (client === null) {
-    const snapshot = await withFolder(flags, context, async ({ server }) => server.oracle.snapshot());
+    const snapshot = await withFolder(flags, context, async ({ server }) =>
+      server.oracle.snapshot(),
+    );
     const members = membersOf(snapshot);
     printer.either(members, linesOf(members));
   } else {

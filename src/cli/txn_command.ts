@@ -77,7 +77,10 @@ async function withTransactions<T>(
   return withFolder(flags, context, ({ transactions }) => work(transactions));
 }
 
-function nameOf(text: string, { namespace }: TxnFlags): { label?: string; txnId?: bigint; namespace?: string } {
+function nameOf(
+  text: string,
+  { namespace }: TxnFlags,
+): { label?: string; txnId?: bigint; namespace?: string } {
   const of = namespace === undefined ? {} : { namespace };
   return /^\d{15,19}$/.test(text) ? { ...of, txnId: BigInt(text) } : { ...of, label: text };
 }
@@ -104,7 +107,9 @@ async function show(name: string, flags: TxnFlags, context: CliContext): Promise
   const status = await withTransactions(flags, context, (transactions) =>
     transactions.status(nameOf(name, flags)),
   );
-  const lines = Object.entries(status).map(([member, value]) => `${member.padEnd(12)} ${String(value)}`);
+  const lines = Object.entries(status).map(
+    ([member, value]) => `${member.padEnd(12)} ${String(value)}`,
+  );
   printer.either({ ...status }, lines);
   await printer.flush();
 }

@@ -59,7 +59,12 @@ export function isOvertaken(
 }
 
 /** The file has newer cells, and rows on both sides of or within the range. */
-function mayBeNewer({ info }: StoreFile, { from, to }: RowRange, high: number, low: number): boolean {
+function mayBeNewer(
+  { info }: StoreFile,
+  { from, to }: RowRange,
+  high: number,
+  low: number,
+): boolean {
   const { maxWriteHigh = 0, maxWriteLow = 0, firstRow, lastRow } = info;
   if (!isLess(high, low, maxWriteHigh, maxWriteLow) || firstRow === null || lastRow === null) {
     return false;

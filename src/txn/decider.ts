@@ -345,11 +345,7 @@ export class Decider {
   // ---- drops --------------------------------------------------------------------------------------------------------
 
   /** Throws TableHasPreparedTransactions; with `force` aborts them. The table is behind its gate. */
-  async guardDrop(
-    table: TableState,
-    familyIds: readonly number[],
-    force: boolean,
-  ): Promise<void> {
+  async guardDrop(table: TableState, familyIds: readonly number[], force: boolean): Promise<void> {
     const holders = [...this.#parts.registry.all()].filter(
       (txn) => txn.state === 'PREPARED' && txn.touches(table.id, familyIds),
     );

@@ -158,7 +158,8 @@ export class TransactionManager implements Transactions {
         throw this.#labelExists(active.status());
       }
       const record = await this.ledger.byLabel(asked.namespace, asked.label);
-      const isFree = record === null || (record.state === 'ABORTED' && record.reason !== 'TOMBSTONE');
+      const isFree =
+        record === null || (record.state === 'ABORTED' && record.reason !== 'TOMBSTONE');
       if (!isFree) throw this.#labelExists(statusOfRecord(record));
       this.#checkRunning(asked.namespace);
       const { first: id } = await this.server.oracle.allocate(1);
@@ -313,9 +314,13 @@ export class TransactionManager implements Transactions {
 
   #sealed(txn: Txn): TransactionException {
     const { label } = txn.facts;
-    return new TransactionException('TXN_SEALED', `transaction ${label} is already ${txn.isEnded ? 'ended' : 'PREPARED'}`, {
-      status: txn.status(),
-    });
+    return new TransactionException(
+      'TXN_SEALED',
+      `transaction ${label} is already ${txn.isEnded ? 'ended' : 'PREPARED'}`,
+      {
+        status: txn.status(),
+      },
+    );
   }
 
   // ---- prepare ------------------------------------------------------------------------------------------------------

@@ -21,7 +21,13 @@ import {
   u32,
 } from '../cell/index.ts';
 import type { CellSource } from '../cell/index.ts';
-import { BlockCache, HFileReader, HFileWriter, compressionNamed, encodingNamed } from '../hfile/index.ts';
+import {
+  BlockCache,
+  HFileReader,
+  HFileWriter,
+  compressionNamed,
+  encodingNamed,
+} from '../hfile/index.ts';
 import type { HFileSummary } from '../hfile/index.ts';
 import type { Env, Job } from '../io/index.ts';
 import type { FamilySettings, TransactionTimestamps } from '../model/index.ts';
@@ -38,7 +44,11 @@ export interface RunInput {
 }
 
 export interface RunOutput {
-  readonly runs: readonly { readonly tableId: number; readonly familyId: number; readonly path: string }[];
+  readonly runs: readonly {
+    readonly tableId: number;
+    readonly familyId: number;
+    readonly path: string;
+  }[];
 }
 
 /** One family's part of a seal. */
@@ -196,7 +206,9 @@ async function foldSource(seal: Seal, family: SealFamily, source: CellSource): P
 function isSameRow(a: Uint8Array, b: Uint8Array): boolean {
   const length = u16(a, KEY_AT);
   if (length !== u16(b, KEY_AT)) return false;
-  return Buffer.compare(a.subarray(ROW_AT, ROW_AT + length), b.subarray(ROW_AT, ROW_AT + length)) === 0;
+  return (
+    Buffer.compare(a.subarray(ROW_AT, ROW_AT + length), b.subarray(ROW_AT, ROW_AT + length)) === 0
+  );
 }
 
 /** The files under way. */
@@ -340,7 +352,11 @@ function standOn(cell: CellFields, bytes: Uint8Array): void {
 
 /** What a file's cells are: for the digest after a restart. */
 export interface DigestInput {
-  readonly files: readonly { readonly tableId: number; readonly familyId: number; readonly path: string }[];
+  readonly files: readonly {
+    readonly tableId: number;
+    readonly familyId: number;
+    readonly path: string;
+  }[];
 }
 
 export function digestJob(input: DigestInput): Job<DigestInput, { cells: number; bytes: number }> {

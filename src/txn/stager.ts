@@ -71,7 +71,9 @@ export class Stager {
     await env.fs.ensureFolder(folder);
     const { batches } = txn;
     const prefix = `${folder}/run-${++this.#runs}`;
-    const { runs } = await env.executor.run(runJob({ batches, prefix, nowMs: clockMs(this.#server) }));
+    const { runs } = await env.executor.run(
+      runJob({ batches, prefix, nowMs: clockMs(this.#server) }),
+    );
     txn.staged ??= { runs: [], files: [], bytes: 0, isVerified: true };
     txn.staged.runs.push(...runs);
     txn.batches = txn.batches.filter((batch) => !batches.includes(batch));

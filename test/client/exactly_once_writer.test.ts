@@ -4,10 +4,7 @@
  * once, whatever happened.
  */
 import { describe, expect, test } from 'vitest';
-import {
-  ExactlyOnceException,
-  ExactlyOnceWriter,
-} from '../../src/client/exactly_once_writer.ts';
+import { ExactlyOnceException, ExactlyOnceWriter } from '../../src/client/exactly_once_writer.ts';
 import type { Committable, ExactlyOnceOptions } from '../../src/client/exactly_once_writer.ts';
 import { NoAnswerException } from '../../src/client/txn/index.ts';
 import { StoreException, seeded, simEnv } from '../../src/io/index.ts';
@@ -112,7 +109,8 @@ interface Checkpoint {
   readonly committables: readonly Committable[];
 }
 
-const rowOf = (partition: number, n: number): string => `${partition}-${String(n).padStart(4, '0')}`;
+const rowOf = (partition: number, n: number): string =>
+  `${partition}-${String(n).padStart(4, '0')}`;
 
 /** A job of `parallelism` writers over four partitions. */
 class Job {
@@ -206,53 +204,56 @@ async function expectOnce(cluster: Cluster, perPartition: number): Promise<void>
 }
 
 describe('ExactlyOnceWriter', () => {
-  test.each([1, 2, 3, 4, 5])('anything may happen between any two steps (seed %i)', async (seed) => {
-    await withCluster(seed, ['s1', 's2', 's3'], async (cluster) => {
-      const { random } = cluster;
-      const end = 60;
-      cluster.loss = 0.15;
-      let saved: Checkpoint = START;
-      let job = await Job.start(cluster, 2, saved);
-      const restore = async (): Promise<void> => {
-        // A zombie may still be there: nobody closes it.
-        job = await Job.start(cluster, [1, 2, 4][random.int(3)]!, saved);
-      };
-      for (let round = 0; saved.offsets.some((offset) => offset < end); round++) {
-        expect(round).toBeLessThan(300);
-        const zombie = job;
-        try {
-          await job.read(1 + random.int(6), end);
-          if (random.chance(0.15)) await restore();
-          if (random.chance(0.1)) await cluster.restart(['s1', 's2', 's3'][random.int(3)]!);
-          const checkpoint = await job.prepare();
-          // Killed after prepare, before the checkpoint is complete.
-          if (random.chance(0.2)) {
+  test.each([1, 2, 3, 4, 5])(
+    'anything may happen between any two steps (seed %i)',
+    async (seed) => {
+      await withCluster(seed, ['s1', 's2', 's3'], async (cluster) => {
+        const { random } = cluster;
+        const end = 60;
+        cluster.loss = 0.15;
+        let saved: Checkpoint = START;
+        let job = await Job.start(cluster, 2, saved);
+        const restore = async (): Promise<void> => {
+          // A zombie may still be there: nobody closes it.
+          job = await Job.start(cluster, [1, 2, 4][random.int(3)]!, saved);
+        };
+        for (let round = 0; saved.offsets.some((offset) => offset < end); round++) {
+          expect(round).toBeLessThan(300);
+          const zombie = job;
+          try {
+            await job.read(1 + random.int(6), end);
+            if (random.chance(0.15)) await restore();
+            if (random.chance(0.1)) await cluster.restart(['s1', 's2', 's3'][random.int(3)]!);
+            const checkpoint = await job.prepare();
+            // Killed after prepare, before the checkpoint is complete.
+            if (random.chance(0.2)) {
+              await restore();
+              continue;
+            }
+            saved = checkpoint;
+            // Complete, the committer killed; or restored twice from it.
+            if (random.chance(0.2)) await restore();
+            if (random.chance(0.1)) await restore();
+            else if (job === zombie) await job.commit(checkpoint);
+          } catch (error) {
+            // The checkpoint has failed: back to the last one.
+            if (!(error instanceof StoreException)) throw error;
+            expect(error).not.toBeInstanceOf(ExactlyOnceException);
             await restore();
-            continue;
           }
-          saved = checkpoint;
-          // Complete, the committer killed; or restored twice from it.
-          if (random.chance(0.2)) await restore();
-          if (random.chance(0.1)) await restore();
-          else if (job === zombie) await job.commit(checkpoint);
-        } catch (error) {
-          // The checkpoint has failed: back to the last one.
-          if (!(error instanceof StoreException)) throw error;
-          expect(error).not.toBeInstanceOf(ExactlyOnceException);
-          await restore();
+          if (zombie !== job && random.chance(0.5)) {
+            // It is fenced; or its subtask is no more, and what it prepares is never committed.
+            await zombie
+              .read(3, end)
+              .then(() => zombie.prepare())
+              .catch((error: unknown) => expect(error).toBeInstanceOf(StoreException));
+          }
         }
-        if (zombie !== job && random.chance(0.5)) {
-          // It is fenced; or its subtask is no more, and what it prepares is never committed.
-          await zombie
-            .read(3, end)
-            .then(() => zombie.prepare())
-            .catch((error: unknown) => expect(error).toBeInstanceOf(StoreException));
-        }
-      }
-      await job.commit(saved);
-      await expectOnce(cluster, end);
-    });
-  });
+        await job.commit(saved);
+        await expectOnce(cluster, end);
+      });
+    },
+  );
 
   test('one of three servers away: its committables wait, the others go on', async () => {
     await withCluster(11, ['s1', 's2', 's3'], async (cluster) => {
@@ -300,7 +301,9 @@ describe('ExactlyOnceWriter', () => {
       await job.writers[0]!.close();
       const [ended] = await transactions.list();
       expect([ended!.state, ended!.reason]).toEqual(['ABORTED', 'USER']);
-      await expect(transactions.commit({ label: ended!.label })).rejects.toThrow(TransactionException);
+      await expect(transactions.commit({ label: ended!.label })).rejects.toThrow(
+        TransactionException,
+      );
     });
   });
 });

@@ -104,7 +104,9 @@ describe('/api/transaction', () => {
     });
     const committed = await api.post('/api/transaction/commit', { label: 'j-1', txn_id });
     expect(committed).toMatchObject({ code: 200, state: 'COMMITTED', already: false });
-    const again = await api.post('/api/transaction/commit', { items: [{ label: 'j-1' }, { label: 'x' }] });
+    const again = await api.post('/api/transaction/commit', {
+      items: [{ label: 'j-1' }, { label: 'x' }],
+    });
     expect(again['items']).toMatchObject([
       { code: 200, already: true, tso: committed['tso'] },
       { code: 404, error: 'TXN_NOT_FOUND', retryable: false },
@@ -119,7 +121,9 @@ describe('/api/transaction', () => {
       code: 200,
       state: 'COMMITTED',
     });
-    expect(await api.post('/api/transaction/commit', { label: 'j-1', server_id: 'other' })).toMatchObject({
+    expect(
+      await api.post('/api/transaction/commit', { label: 'j-1', server_id: 'other' }),
+    ).toMatchObject({
       code: 421,
       error: 'WRONG_SERVER',
     });
@@ -143,7 +147,11 @@ describe('/api/transaction', () => {
       Label: 'sr-1',
     });
     expect(
-      await api.post('/api/transaction/load?encoding=utf8', '{"row":"a","put":{"d:q":"1"}}', headers),
+      await api.post(
+        '/api/transaction/load?encoding=utf8',
+        '{"row":"a","put":{"d:q":"1"}}',
+        headers,
+      ),
     ).toMatchObject({ Status: 'OK', NumberTotalRows: 1, NumberFilteredRows: 0 });
     expect(await api.post('/api/transaction/begin', '', headers)).toMatchObject({
       Status: 'LABEL_ALREADY_EXISTS',
@@ -189,7 +197,10 @@ describe('/api/tso', () => {
     const { data } = JSON.parse(one.text) as { data: Json };
     const exact = /"current_tso":(\d+),/.exec(one.text)![1]!;
     expect(data['current_tso_text']).toBe(exact);
-    expect((BigInt(data['current_tso_physical_time'] as number) << 18n) + BigInt(data['current_tso_logical_counter'] as number)).toBe(BigInt(exact));
+    expect(
+      (BigInt(data['current_tso_physical_time'] as number) << 18n) +
+        BigInt(data['current_tso_logical_counter'] as number),
+    ).toBe(BigInt(exact));
     const given = await api.post('/api/tso', { count: 3 });
     const run = given['data'] as { first: string; last: string };
     expect(BigInt(run.last) - BigInt(run.first)).toBe(2n);
@@ -257,7 +268,14 @@ describe('/api/changes', () => {
         .map((line) => JSON.parse(line) as Json);
     const all = await lines(`encoding=utf8&from_tso=${first}`);
     const cells = all.filter((line) => line['row'] !== undefined);
-    expect(cells.map(({ row, family, qualifier, type, value }) => [row, `${String(family)}:${String(qualifier)}`, type, value])).toEqual([
+    expect(
+      cells.map(({ row, family, qualifier, type, value }) => [
+        row,
+        `${String(family)}:${String(qualifier)}`,
+        type,
+        value,
+      ]),
+    ).toEqual([
       ['a', 'd:q', 'Put', '1'],
       ['b', 'd:q', 'Put', '2'],
       ['a', 'd:', 'DeleteFamily', ''],
@@ -276,7 +294,11 @@ describe('/api/changes', () => {
     const debezium = await lines(`format=debezium&encoding=utf8&from_tso=${first}&to_tso=${last}`);
     expect(debezium.filter((line) => line['gap'] === undefined)).toMatchObject([
       { op: 'c', before: null, after: { row: 'a', 'd:q': '1' }, source: { tso: String(first) } },
-      { op: 'c', after: { row: 'b', 'd:q': '2', 'e:r': '3' }, transaction: { id: String(tso), total_order: 1 } },
+      {
+        op: 'c',
+        after: { row: 'b', 'd:q': '2', 'e:r': '3' },
+        transaction: { id: String(tso), total_order: 1 },
+      },
       { op: 'd', before: { row: 'a' }, after: null, transaction: { total_order: 2 } },
     ]);
     const events = await lines(`format=cloudevents&wrap=doris&encoding=utf8&from_tso=${last}`);

@@ -102,7 +102,10 @@ class World {
     for (let i = 0; i < 3; i++) {
       const { table, row, key } = this.place();
       const isDelete = this.random.chance(0.3);
-      await txn.load([isDelete ? { delete: row } : { put: row, values: { 'f:q': `${value}.${i}` } }], { table });
+      await txn.load(
+        [isDelete ? { delete: row } : { put: row, values: { 'f:q': `${value}.${i}` } }],
+        { table },
+      );
       writes.set(key, isDelete ? null : `${value}.${i}`);
     }
     if (this.random.chance(0.8)) {
@@ -117,7 +120,10 @@ class World {
 
   async read(): Promise<null> {
     const known = this.commits[this.random.int(Math.max(1, this.commits.length))];
-    const tso = known === undefined || this.random.chance(0.5) ? this.connection.status().readPoint : known.tso;
+    const tso =
+      known === undefined || this.random.chance(0.5)
+        ? this.connection.status().readPoint
+        : known.tso;
     const values = new Map<string, string | null>();
     for (let i = 0; i < 4; i++) {
       const { table, row, key } = this.place();
@@ -146,28 +152,37 @@ class World {
         compare(reads[nextRead]!.tso, reads[nextRead]!.values);
       }
       if (i > 0 && order[i - 1]!.tso === done.tso) throw new Error(`${done.tso} twice`);
-      if (done.after >= done.tso) throw new Error(`${done.tso} ended after it began, yet ${done.after}`);
+      if (done.after >= done.tso)
+        throw new Error(`${done.tso} ended after it began, yet ${done.after}`);
       compare(done.tso, done.reads);
       for (const [key, value] of done.writes) state.set(key, value);
     }
-    for (; nextRead < reads.length; nextRead++) compare(reads[nextRead]!.tso, reads[nextRead]!.values);
+    for (; nextRead < reads.length; nextRead++)
+      compare(reads[nextRead]!.tso, reads[nextRead]!.values);
   }
 }
 
-test.each([1, 2])('commits replay in the order of their TSOs (seed %i)', async (seed) => {
-  const env = simEnv({ seed });
-  const world = await env.drive(
-    (async (): Promise<World> => {
-      const connection = await openOn(env, { transactions: { txn_spill_bytes: seed === 2 ? 60 : 262_144 } });
-      for (const name of TABLES) await connection.admin.createTable({ name, families: ['f'], SPLITS: ['m'] });
-      const made = new World(connection, env, seed);
-      await Promise.all(Array.from({ length: WORKERS }, () => made.work()));
-      await connection.close();
-      return made;
-    })(),
-    1_000_000_000,
-  );
-  world.check();
-  expect(world.commits.length).toBeGreaterThan(OPERATIONS * 0.6);
-  expect(world.asOfReads.length).toBeGreaterThan(OPERATIONS * 0.1);
-}, 600_000);
+test.each([1, 2])(
+  'commits replay in the order of their TSOs (seed %i)',
+  async (seed) => {
+    const env = simEnv({ seed });
+    const world = await env.drive(
+      (async (): Promise<World> => {
+        const connection = await openOn(env, {
+          transactions: { txn_spill_bytes: seed === 2 ? 60 : 262_144 },
+        });
+        for (const name of TABLES)
+          await connection.admin.createTable({ name, families: ['f'], SPLITS: ['m'] });
+        const made = new World(connection, env, seed);
+        await Promise.all(Array.from({ length: WORKERS }, () => made.work()));
+        await connection.close();
+        return made;
+      })(),
+      1_000_000_000,
+    );
+    world.check();
+    expect(world.commits.length).toBeGreaterThan(OPERATIONS * 0.6);
+    expect(world.asOfReads.length).toBeGreaterThan(OPERATIONS * 0.1);
+  },
+  600_000,
+);

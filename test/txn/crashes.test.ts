@@ -27,7 +27,10 @@ const ROWS = 24;
 /** CELLAR_CRASHES=1000 tries them all. */
 const CRASHES_MAX = Number(process.env['CELLAR_CRASHES'] ?? 25);
 const wantedLines = (): string[] =>
-  Array.from({ length: ROWS }, (_, i) => [`${'anz'[i % 3]}${i} f:q=${i}`, `${'anz'[i % 3]}${i} g:r=${'v'.repeat(20)}`])
+  Array.from({ length: ROWS }, (_, i) => [
+    `${'anz'[i % 3]}${i} f:q=${i}`,
+    `${'anz'[i % 3]}${i} g:r=${'v'.repeat(20)}`,
+  ])
     .flat()
     .sort();
 
@@ -121,10 +124,7 @@ async function statusOf(connection: StoreConnection): Promise<TransactionStatus 
   }
 }
 
-async function judge(
-  { env, progress }: Crashed,
-  options: StoreOptions,
-): Promise<string> {
+async function judge({ env, progress }: Crashed, options: StoreOptions): Promise<string> {
   let connection = await start(env, options);
   const status = await statusOf(connection);
   const state = status?.state ?? 'none';
@@ -154,7 +154,10 @@ const work = {
     await connection.admin.flush();
   },
   splits: async (connection: StoreConnection, stage: Progress['stage']): Promise<void> => {
-    await connection.admin.split('t', stage === 'loaded' ? 'n' : stage === 'prepared' ? 'a2' : 'z2');
+    await connection.admin.split(
+      't',
+      stage === 'loaded' ? 'n' : stage === 'prepared' ? 'a2' : 'z2',
+    );
     if (stage !== 'loaded') await connection.admin.compact('t', { major: true });
   },
 } as const;
@@ -164,20 +167,29 @@ describe('a crash at each step of a transaction', () => {
     ['in memory', 1, {}, work.nothing],
     ['in memory, with flushes', 2, {}, work.flushes],
     ['staged', 3, { transactions: { txn_spill_bytes: 100 } }, work.nothing],
-    ['staged, with splits and compactions', 4, { transactions: { txn_spill_bytes: 100 } }, work.splits],
-  ] as const)('%s: none, PREPARED or COMMITTED, with all rows once', async (_, seed, options, meddle) => {
-    const seen = new Set<string>();
-    const all = await crashes(seed, options, meddle);
-    const step = Math.max(1, Math.floor(all.length / CRASHES_MAX));
-    const isWaiting = ({ progress }: Crashed): boolean => progress.stage === 'prepared';
-    const first = all.findIndex(isWaiting);
-    for (let i = 0; i < all.length; i++) {
-      // Those right before the decision always, of the others as many as time allows.
-      if (i % step !== seed % step && (i < first || i > first + 4)) continue;
-      const { env, progress } = all[i]!;
-      const machine = i % 4 === 0 ? await crashedAgain(env, options) : env;
-      seen.add(await machine.drive(judge({ env: machine, progress }, options), 10_000_000));
-    }
-    expect([...seen].sort()).toEqual(['COMMITTED', 'PREPARED', 'none']);
-  }, 60_000);
+    [
+      'staged, with splits and compactions',
+      4,
+      { transactions: { txn_spill_bytes: 100 } },
+      work.splits,
+    ],
+  ] as const)(
+    '%s: none, PREPARED or COMMITTED, with all rows once',
+    async (_, seed, options, meddle) => {
+      const seen = new Set<string>();
+      const all = await crashes(seed, options, meddle);
+      const step = Math.max(1, Math.floor(all.length / CRASHES_MAX));
+      const isWaiting = ({ progress }: Crashed): boolean => progress.stage === 'prepared';
+      const first = all.findIndex(isWaiting);
+      for (let i = 0; i < all.length; i++) {
+        // Those right before the decision always, of the others as many as time allows.
+        if (i % step !== seed % step && (i < first || i > first + 4)) continue;
+        const { env, progress } = all[i]!;
+        const machine = i % 4 === 0 ? await crashedAgain(env, options) : env;
+        seen.add(await machine.drive(judge({ env: machine, progress }, options), 10_000_000));
+      }
+      expect([...seen].sort()).toEqual(['COMMITTED', 'PREPARED', 'none']);
+    },
+    60_000,
+  );
 });

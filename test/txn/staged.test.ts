@@ -75,7 +75,11 @@ describe('staged transactions', () => {
           table: 't',
         });
         await txn.load(
-          [...filler(1), { put: 'b1', values: { 'f:a': 'new' } }, { delete: 'b2', spec: { columns: ['f:a'] } }],
+          [
+            ...filler(1),
+            { put: 'b1', values: { 'f:a': 'new' } },
+            { delete: 'b2', spec: { columns: ['f:a'] } },
+          ],
           { table: 't' },
         );
         await txn.prepare();
@@ -83,7 +87,14 @@ describe('staged transactions', () => {
         await connection.admin.flush('t');
         await connection.admin.compact('t', { major: true });
         const rest = (await contentOf(connection)).filter((line) => !line.startsWith('k'));
-        expect(rest).toEqual(['b1 f:a=new', 'b2 f:b=old', 'b2 g:c=old', 'n1 f:a=old', 'n1 f:b=old', 'n1 g:c=old']);
+        expect(rest).toEqual([
+          'b1 f:a=new',
+          'b2 f:b=old',
+          'b2 g:c=old',
+          'n1 f:a=old',
+          'n1 f:b=old',
+          'n1 g:c=old',
+        ]);
         // A put right after it is not hidden by its markers.
         const last = connection.transaction({ label: 'erase' });
         await last.begin();
@@ -130,7 +141,9 @@ describe('staged transactions', () => {
               (async (): Promise<void> => {
                 const last = await openOn(third, SMALL_SPILL);
                 expect((await contentOf(last)).sort()).toEqual(wanted);
-                expect(await codeOf(last.transactions.commit({ label: 'gone' }))).toBe('TXN_ABORTED');
+                expect(await codeOf(last.transactions.commit({ label: 'gone' }))).toBe(
+                  'TXN_ABORTED',
+                );
                 await last.close();
               })(),
               10_000_000,

@@ -8,7 +8,11 @@ import { codeOf, onStore, openOn } from './support.ts';
 
 const HOUR = 3_600_000;
 
-async function prepare(connection: StoreConnection, label: string, preparedTimeoutMs: number): Promise<void> {
+async function prepare(
+  connection: StoreConnection,
+  label: string,
+  preparedTimeoutMs: number,
+): Promise<void> {
   const txn = connection.transaction({ label, preparedTimeoutMs });
   await txn.begin();
   await txn.load([{ put: 'r', values: { 'f:q': label } }], { table: 't' });
@@ -32,13 +36,21 @@ describe('time-outs', () => {
         await transactions.begin({ label: 'idle', idleTimeoutMs: 2_000 });
         await prepare(connection, 'prepared', 20_000);
         await env.timers.sleep(1_900);
-        await transactions.load({ label: 'idle' }, 0, [{ put: 'x', values: { 'f:q': '' } }], { table: 't' });
+        await transactions.load({ label: 'idle' }, 0, [{ put: 'x', values: { 'f:q': '' } }], {
+          table: 't',
+        });
         await env.timers.sleep(1_500);
-        expect((await transactions.list({ state: 'OPEN' })).map(({ label }) => label)).toEqual(['open', 'idle']);
+        expect((await transactions.list({ state: 'OPEN' })).map(({ label }) => label)).toEqual([
+          'open',
+          'idle',
+        ]);
         await env.timers.sleep(2_500);
         const reasonOf = async (label: string): Promise<string | null> =>
           (await transactions.status({ label })).reason;
-        expect([await reasonOf('open'), await reasonOf('idle')]).toEqual(['TIMEOUT', 'IDLE_TIMEOUT']);
+        expect([await reasonOf('open'), await reasonOf('idle')]).toEqual([
+          'TIMEOUT',
+          'IDLE_TIMEOUT',
+        ]);
         await env.timers.sleep(6_000);
         expect(warnings.filter((text) => text.includes('half of its time'))).toHaveLength(1);
         expect((await transactions.status({ label: 'prepared' })).state).toBe('PREPARED');
@@ -52,7 +64,10 @@ describe('time-outs', () => {
 
   test('time in which the server was down does not count; nor does a clock that was set forward', async () => {
     const env = simEnv({ seed: 2 });
-    const live = async (machine: SimEnv, work: (connection: StoreConnection) => Promise<void>): Promise<void> =>
+    const live = async (
+      machine: SimEnv,
+      work: (connection: StoreConnection) => Promise<void>,
+    ): Promise<void> =>
       machine.drive(
         (async (): Promise<void> => {
           const connection = await openOn(machine);
@@ -77,7 +92,9 @@ describe('time-outs', () => {
       expect((await connection.transactions.status({ label: 'p' })).state).toBe('PREPARED');
       next.clock.step(-2 * HOUR);
       await next.timers.sleep(HOUR / 2);
-      expect((await connection.transactions.status({ label: 'p' })).reason).toBe('PREPARED_TIMEOUT');
+      expect((await connection.transactions.status({ label: 'p' })).reason).toBe(
+        'PREPARED_TIMEOUT',
+      );
       await connection.close();
     });
   });
@@ -91,7 +108,9 @@ describe('time-outs', () => {
         const { txnId } = await transactions.commit({ label: 'old' });
         await env.timers.sleep(200_000);
         expect(await codeOf(transactions.status({ label: 'old' }))).toBe('TXN_NOT_FOUND');
-        const error: unknown = await transactions.commit({ txnId }).catch((caught: unknown) => caught);
+        const error: unknown = await transactions
+          .commit({ txnId })
+          .catch((caught: unknown) => caught);
         expect(error).toMatchObject({ code: 'TXN_NOT_FOUND', facts: { recordsSince: txnId + 1n } });
         expect(transactions.metrics.labelsForgotten).toBe(1);
         // The label may be used again.
@@ -105,7 +124,10 @@ describe('time-outs', () => {
 describe('clocks', () => {
   test('set back by less than the threshold, TSOs go on; by more, writing waits for the clock', async () => {
     const env = simEnv({ seed: 4 });
-    const reopened = async (machine: SimEnv, work: (connection: StoreConnection) => Promise<void>): Promise<SimEnv> => {
+    const reopened = async (
+      machine: SimEnv,
+      work: (connection: StoreConnection) => Promise<void>,
+    ): Promise<SimEnv> => {
       await machine.drive(
         (async (): Promise<void> => {
           const connection = await open('/data', { env: machine, blockingSync: false });

@@ -6,11 +6,8 @@ import type { WorkOptions } from '../../src/model/index.ts';
 import type { StoreConnection } from '../../src/embedded/index.ts';
 import { contentOf, onStore } from './support.ts';
 
-const numberOf = async (
-  connection: StoreConnection,
-  table: string,
-  row: string,
-): Promise<bigint> => (await connection.table(table).get(row))?.int64('f:n') ?? 0n;
+const numberOf = async (connection: StoreConnection, table: string, row: string): Promise<bigint> =>
+  (await connection.table(table).get(row))?.int64('f:n') ?? 0n;
 
 describe('transact over the whole store', () => {
   test('one TSO over tables and regions, or nothing', async () => {

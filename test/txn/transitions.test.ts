@@ -70,13 +70,55 @@ const TABLE: Readonly<Record<Action, Readonly<Record<State, string>>>> = {
 };
 
 const XA_TABLE: Readonly<Record<string, Readonly<Record<State, string>>>> = {
-  start: { none: 'OK', OPEN: 'XAER_DUPID', PREPARED: 'XAER_DUPID', COMMITTED: 'XAER_DUPID', ABORTED: 'OK' },
-  load: { none: 'XAER_NOTA', OPEN: 'OK', PREPARED: 'XAER_PROTO', COMMITTED: 'XAER_PROTO', ABORTED: 'XA_RBROLLBACK' },
-  end: { none: 'XAER_NOTA', OPEN: 'OK', PREPARED: 'XAER_PROTO', COMMITTED: 'XAER_PROTO', ABORTED: 'XA_RBROLLBACK' },
-  prepare: { none: 'XAER_NOTA', OPEN: 'XAER_PROTO', PREPARED: 'OK XA_OK', COMMITTED: 'OK XA_OK', ABORTED: 'XA_RBROLLBACK' },
-  commit: { none: 'XAER_NOTA', OPEN: 'XAER_PROTO', PREPARED: 'OK', COMMITTED: 'OK', ABORTED: 'XA_RBROLLBACK' },
-  rollback: { none: 'XAER_NOTA', OPEN: 'OK', PREPARED: 'OK', COMMITTED: 'XAER_PROTO', ABORTED: 'OK' },
-  forget: { none: 'XAER_NOTA', OPEN: 'XAER_PROTO', PREPARED: 'XAER_PROTO', COMMITTED: 'OK', ABORTED: 'OK' },
+  start: {
+    none: 'OK',
+    OPEN: 'XAER_DUPID',
+    PREPARED: 'XAER_DUPID',
+    COMMITTED: 'XAER_DUPID',
+    ABORTED: 'OK',
+  },
+  load: {
+    none: 'XAER_NOTA',
+    OPEN: 'OK',
+    PREPARED: 'XAER_PROTO',
+    COMMITTED: 'XAER_PROTO',
+    ABORTED: 'XA_RBROLLBACK',
+  },
+  end: {
+    none: 'XAER_NOTA',
+    OPEN: 'OK',
+    PREPARED: 'XAER_PROTO',
+    COMMITTED: 'XAER_PROTO',
+    ABORTED: 'XA_RBROLLBACK',
+  },
+  prepare: {
+    none: 'XAER_NOTA',
+    OPEN: 'XAER_PROTO',
+    PREPARED: 'OK XA_OK',
+    COMMITTED: 'OK XA_OK',
+    ABORTED: 'XA_RBROLLBACK',
+  },
+  commit: {
+    none: 'XAER_NOTA',
+    OPEN: 'XAER_PROTO',
+    PREPARED: 'OK',
+    COMMITTED: 'OK',
+    ABORTED: 'XA_RBROLLBACK',
+  },
+  rollback: {
+    none: 'XAER_NOTA',
+    OPEN: 'OK',
+    PREPARED: 'OK',
+    COMMITTED: 'XAER_PROTO',
+    ABORTED: 'OK',
+  },
+  forget: {
+    none: 'XAER_NOTA',
+    OPEN: 'XAER_PROTO',
+    PREPARED: 'XAER_PROTO',
+    COMMITTED: 'OK',
+    ABORTED: 'OK',
+  },
 };
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -226,24 +268,40 @@ describe('what the table does not show', () => {
     expect(await codeOf(verbs.begin({ label: 'a', requestId: 'y' }))).toBe('LABEL_ALREADY_EXISTS');
     await verbs.load({ label: 'a' }, 7, PUT, { table: 't' });
     expect((await verbs.load({ label: 'a' }, 7, PUT, { table: 't' })).duplicate).toBe(true);
-    expect(await codeOf(verbs.load({ label: 'a' }, 7, [...PUT, ...PUT], { table: 't' }))).toBe('SEQ_CONFLICT');
-    expect(await codeOf(verbs.prepare({ label: 'a', txnId: first.txnId + 1n }))).toBe('TXN_ID_MISMATCH');
-    expect(await codeOf(verbs.prepare({ label: 'a' }, { expect: { rows: 9 } }))).toBe('COUNT_MISMATCH');
+    expect(await codeOf(verbs.load({ label: 'a' }, 7, [...PUT, ...PUT], { table: 't' }))).toBe(
+      'SEQ_CONFLICT',
+    );
+    expect(await codeOf(verbs.prepare({ label: 'a', txnId: first.txnId + 1n }))).toBe(
+      'TXN_ID_MISMATCH',
+    );
+    expect(await codeOf(verbs.prepare({ label: 'a' }, { expect: { rows: 9 } }))).toBe(
+      'COUNT_MISMATCH',
+    );
     await verbs.rollback({ label: 'a', txnId: first.txnId });
     const second = await verbs.begin({ label: 'a' });
     expect(second.txnId).toBeGreaterThan(first.txnId);
     expect(await codeOf(verbs.commit({ label: 'a', txnId: first.txnId }))).toBe('TXN_ID_MISMATCH');
     expect(await codeOf(verbs.status({ txnId: first.txnId }))).toBe('OK');
-    expect(await verbs.prepare({ label: 'a' })).toMatchObject({ empty: true, state: 'ABORTED', reason: 'EMPTY', tso: null });
+    expect(await verbs.prepare({ label: 'a' })).toMatchObject({
+      empty: true,
+      state: 'ABORTED',
+      reason: 'EMPTY',
+      tso: null,
+    });
     expect(await verbs.commit({ label: 'a' })).toMatchObject({ empty: true, already: true });
     expect(await verbs.rollback({ label: 'a' })).toMatchObject({ empty: true, already: true });
     await verbs.rollback({ label: 'never' }, { tombstone: true });
     expect(await codeOf(verbs.begin({ label: 'never' }))).toBe('LABEL_ALREADY_EXISTS');
-    expect(await verbs.status({ label: 'never' })).toMatchObject({ state: 'ABORTED', reason: 'TOMBSTONE' });
+    expect(await verbs.status({ label: 'never' })).toMatchObject({
+      state: 'ABORTED',
+      reason: 'TOMBSTONE',
+    });
     expect(await codeOf(verbs.begin({ label: 'no blanks' }))).toBe('BAD_REQUEST');
     await verbs.begin({ label: 'c' });
     const increment = [{ increment: 'r', amounts: { 'f:n': 1 } }] as never;
-    expect(await codeOf(verbs.load({ label: 'c' }, 0, increment, { table: 't' }))).toBe('UNSUPPORTED_IN_TRANSACTION');
+    expect(await codeOf(verbs.load({ label: 'c' }, 0, increment, { table: 't' }))).toBe(
+      'UNSUPPORTED_IN_TRANSACTION',
+    );
   });
 
   test('limits', async () => {
@@ -260,11 +318,20 @@ describe('what the table does not show', () => {
     for (const label of ['a', 'b', 'c']) await verbs.begin({ label });
     expect(await codeOf(verbs.begin({ label: 'd' }))).toBe('TOO_MANY_TRANSACTIONS');
     const rows = (count: number): { put: string; values: { 'f:q': string } }[] =>
-      Array.from({ length: count }, (_, i) => ({ put: `r${i}`, values: { 'f:q': 'x'.repeat(20) } }));
+      Array.from({ length: count }, (_, i) => ({
+        put: `r${i}`,
+        values: { 'f:q': 'x'.repeat(20) },
+      }));
     const load = (label: string, seq: number, count: number): Promise<unknown> =>
       verbs.load({ label }, seq, rows(count), { table: 't' });
     expect(await codeOf(load('a', 0, 9))).toBe('REQUEST_TOO_LARGE');
-    expect(await codeOf(verbs.load({ label: 'a' }, 0, [{ put: 'r', values: { 'f:q': 'x'.repeat(460) } }], { table: 't' }))).toBe('REQUEST_TOO_LARGE');
+    expect(
+      await codeOf(
+        verbs.load({ label: 'a' }, 0, [{ put: 'r', values: { 'f:q': 'x'.repeat(460) } }], {
+          table: 't',
+        }),
+      ),
+    ).toBe('REQUEST_TOO_LARGE');
     expect(await codeOf(load('a', 0, 8))).toBe('OK');
     expect(await codeOf(load('a', 1, 4))).toBe('TXN_TOO_LARGE');
     expect(await codeOf(load('b', 0, 6))).toBe('STAGING_FULL');
@@ -278,21 +345,32 @@ describe('what the table does not show', () => {
   test('snapshot: first committer wins, intents hold single writers, decided ones free them', async () => {
     const connection = await start({ transactions: { txn_intent_wait_ms: 30 } });
     const { transactions: verbs } = connection;
-    const begin = async (label: string, isolation: 'snapshot' | 'blind', row = 'r'): Promise<void> => {
+    const begin = async (
+      label: string,
+      isolation: 'snapshot' | 'blind',
+      row = 'r',
+    ): Promise<void> => {
       await verbs.begin({ label, isolation });
       await verbs.load({ label }, 0, [{ put: row, values: { 'f:q': label } }], { table: 't' });
     };
     await begin('late', 'snapshot');
     await connection.table('t').put('r', { 'f:q': 'first' });
     expect(await codeOf(verbs.prepare({ label: 'late' }))).toBe('TXN_CONFLICT');
-    expect(await verbs.status({ label: 'late' })).toMatchObject({ state: 'ABORTED', reason: 'CONFLICT' });
+    expect(await verbs.status({ label: 'late' })).toMatchObject({
+      state: 'ABORTED',
+      reason: 'CONFLICT',
+    });
     await begin('one', 'snapshot');
     await begin('two', 'snapshot');
     await begin('blind', 'blind');
     await verbs.prepare({ label: 'one' });
     expect(await codeOf(verbs.prepare({ label: 'two' }))).toBe('TXN_CONFLICT');
-    expect(await codeOf(connection.table('t').put('r', { 'f:q': 'x' }))).toBe('RowLockedByTransaction');
-    expect(await codeOf(connection.table('t').increment('r', { 'f:n': 1 }))).toBe('RowLockedByTransaction');
+    expect(await codeOf(connection.table('t').put('r', { 'f:q': 'x' }))).toBe(
+      'RowLockedByTransaction',
+    );
+    expect(await codeOf(connection.table('t').increment('r', { 'f:n': 1 }))).toBe(
+      'RowLockedByTransaction',
+    );
     expect(await codeOf(verbs.prepare({ label: 'blind' }))).toBe('RowLockedByTransaction');
     expect(await codeOf(connection.table('t').put('other', { 'f:q': 'x' }))).toBe('OK');
     expect((await connection.table('t').get('r'))?.text('f:q')).toBe('first');
@@ -308,10 +386,15 @@ describe('what the table does not show', () => {
     await connection.admin.addFamily('t', 'g');
     await bring(connection.transactions, 'p', 'PREPARED');
     expect(await codeOf(connection.admin.truncateTable('t'))).toBe('TableHasPreparedTransactions');
-    expect(await codeOf(connection.admin.dropFamily('t', 'f'))).toBe('TableHasPreparedTransactions');
+    expect(await codeOf(connection.admin.dropFamily('t', 'f'))).toBe(
+      'TableHasPreparedTransactions',
+    );
     expect(await codeOf(connection.admin.dropFamily('t', 'g'))).toBe('OK');
     await connection.admin.truncateTable('t', { force: true });
-    expect(await connection.transactions.status({ label: 'p' })).toMatchObject({ state: 'ABORTED', reason: 'TABLE_DROPPED' });
+    expect(await connection.transactions.status({ label: 'p' })).toMatchObject({
+      state: 'ABORTED',
+      reason: 'TABLE_DROPPED',
+    });
     await bring(connection.transactions, 'q', 'OPEN');
     await connection.admin.truncateTable('t');
     expect(await codeOf(connection.transactions.prepare({ label: 'q' }))).toBe('TXN_ABORTED');
@@ -328,7 +411,9 @@ describe('what the table does not show', () => {
           : [codeOf(verbs.rollback({ label })), codeOf(verbs.commit({ label }))].reverse(),
       );
       const { state } = await verbs.status({ label });
-      expect([commit, rollback]).toEqual(state === 'COMMITTED' ? ['OK', 'TXN_COMMITTED'] : ['TXN_ABORTED', 'OK']);
+      expect([commit, rollback]).toEqual(
+        state === 'COMMITTED' ? ['OK', 'TXN_COMMITTED'] : ['TXN_ABORTED', 'OK'],
+      );
     }
   });
 });

@@ -1,10 +1,5 @@
 /** What the change feed gives. */
-export type ChangeType =
-  | 'Put'
-  | 'Delete'
-  | 'DeleteColumn'
-  | 'DeleteFamily'
-  | 'DeleteFamilyVersion';
+export type ChangeType = 'Put' | 'Delete' | 'DeleteColumn' | 'DeleteFamily' | 'DeleteFamilyVersion';
 
 /** One cell of a commit. The bytes are the consumer's. */
 export interface ChangeCell {

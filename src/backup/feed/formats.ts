@@ -91,9 +91,7 @@ export class FeedFormatter {
   ): Line[] {
     const { tso, seq, table } = event;
     const texts =
-      format === 'debezium'
-        ? [this.#debezium(event, index, count)]
-        : this.#doris(event);
+      format === 'debezium' ? [this.#debezium(event, index, count)] : this.#doris(event);
     return texts.map((text) => ({ tso, seq, table, text }));
   }
 
@@ -134,10 +132,7 @@ export class FeedFormatter {
     return JSON.stringify(isUtf8(buf) ? buf.toString('utf8') : `base64:${buf.toString('base64')}`);
   }
 
-  #columns(
-    row: Uint8Array,
-    columns: ReadonlyMap<ColumnName, Uint8Array> | null,
-  ): string {
+  #columns(row: Uint8Array, columns: ReadonlyMap<ColumnName, Uint8Array> | null): string {
     const members = [`"row":${this.#bytes(row)}`];
     for (const [column, value] of columns ?? []) {
       members.push(`${JSON.stringify(this.#columnText(column))}:${this.#bytes(value)}`);

@@ -190,7 +190,12 @@ function refusalOf(status: number, text: string): StoreException {
   try {
     body = jsonOf(text, 'the server');
   } catch {
-    return new ApiException('HTTP', `HTTP status ${status}: ${text.slice(0, 200)}`, status, status >= 500);
+    return new ApiException(
+      'HTTP',
+      `HTTP status ${status}: ${text.slice(0, 200)}`,
+      status,
+      status >= 500,
+    );
   }
   const code = typeof body['error'] === 'string' ? body['error'] : 'HTTP';
   const message = String(body['message'] ?? body['data'] ?? `HTTP status ${status}`);

@@ -171,7 +171,9 @@ export function lineOf(operation: LoadOperation): string {
   if ('put' in operation) {
     const { values, options } = operation;
     if (Array.isArray(values)) {
-      throw new IllegalArgumentException('over HTTP values are given as { "family:qualifier": value }');
+      throw new IllegalArgumentException(
+        'over HTTP values are given as { "family:qualifier": value }',
+      );
     }
     const put = Object.fromEntries(
       Object.entries(values as Readonly<Record<string, Value>>).map(([column, value]) => [
@@ -180,14 +182,22 @@ export function lineOf(operation: LoadOperation): string {
       ]),
     );
     const ts = options?.ts === undefined ? undefined : String(options.ts);
-    return JSON.stringify({ row: base64(toBytes(operation.put)), table, put, ts, ttl: options?.ttl });
+    return JSON.stringify({
+      row: base64(toBytes(operation.put)),
+      table,
+      put,
+      ts,
+      ttl: options?.ttl,
+    });
   }
   const { spec = {} } = operation;
   if ((spec.versions?.length ?? 0) + (spec.familyVersions?.length ?? 0) > 0) {
     throw new IllegalArgumentException('over HTTP whole rows, families and columns are deleted');
   }
   const columns = (spec.columns ?? []).map((column) =>
-    typeof column === 'string' ? column : `${column[0]}:${Buffer.from(toBytes(column[1])).toString('utf8')}`,
+    typeof column === 'string'
+      ? column
+      : `${column[0]}:${Buffer.from(toBytes(column[1])).toString('utf8')}`,
   );
   const names = [...(spec.families ?? []).map((family) => `${family}:`), ...columns];
   const ts = spec.ts === undefined ? undefined : String(spec.ts);

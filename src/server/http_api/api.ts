@@ -33,7 +33,11 @@ export function addApi(
     callerOf: (request, needsAdmin) => {
       const caller = authenticator.callerOf(request.headers.authorization);
       if (caller === null) {
-        throw new HttpRefusal(401, 'UNAUTHORIZED', 'user and password, or a token, are missing or wrong');
+        throw new HttpRefusal(
+          401,
+          'UNAUTHORIZED',
+          'user and password, or a token, are missing or wrong',
+        );
       }
       if (needsAdmin && !caller.isAdmin) {
         throw new HttpRefusal(403, 'FORBIDDEN', `${caller.name} is no administrator`);

@@ -14,7 +14,8 @@ export function addConfigRoutes(app: FastifyInstance, parts: ApiParts): void {
     const caller = parts.callerOf(request, true);
     const body = await jsonBody(request, BODY_BYTES_MAX);
     const name = textOf(body, 'name');
-    if (name === undefined || body['value'] === undefined) throw badRequest('name and value are missing');
+    if (name === undefined || body['value'] === undefined)
+      throw badRequest('name and value are missing');
     await parts.connection.setKnob(name, body['value'], { keep: flagOf(body, 'keep') });
     const { logger } = parts.connection.server;
     logger.warn({ who: caller.name, knob: name, value: body['value'] }, 'a knob was changed');

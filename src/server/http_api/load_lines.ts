@@ -44,7 +44,8 @@ function parseLine(text: string, line: number, encoding: LineEncoding): LoadOper
   }
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of Object.keys(members)) {
-    if (!MEMBERS.has(name)) return bad(`member "${name}" is unknown`, text.indexOf(`"${name}"`) + 1);
+    if (!MEMBERS.has(name))
+      return bad(`member "${name}" is unknown`, text.indexOf(`"${name}"`) + 1);
   }
   const bytes = (what: string, given: unknown): Uint8Array => {
     if (typeof given !== 'string') return bad(`${what} must be text`, placeOf(text, given));

@@ -32,7 +32,12 @@ export function transactionMetricsText({ server, transactions }: StoreConnection
   const snapshot = server.oracle.snapshot();
   return [
     ...TSO_COUNTERS.map((name) => counter(name, [['', tso[name]]])),
-    histogram('tso_state_persist_latency_ms', LATENCY_BOUNDS_MS, tso.latencyBuckets, tso.latencySumMs),
+    histogram(
+      'tso_state_persist_latency_ms',
+      LATENCY_BOUNDS_MS,
+      tso.latencyBuckets,
+      tso.latencySumMs,
+    ),
     // A TSO needs 64 bits and a sample is a double: its physical part, milliseconds.
     gauge('tso_committed', [['', Number(snapshot.committedTso >> 18n)]]),
     gauge('tso_window_end_physical_time', [['', snapshot.windowEndPhysicalTime]]),
@@ -76,7 +81,8 @@ function text(name: string, type: string, samples: Samples): string {
   return `# TYPE ${name} ${type}\n${lines.join('')}`;
 }
 
-const counter = (name: string, samples: Samples): string => text(`${name}_total`, 'counter', samples);
+const counter = (name: string, samples: Samples): string =>
+  text(`${name}_total`, 'counter', samples);
 const gauge = (name: string, samples: Samples): string => text(name, 'gauge', samples);
 
 function histogram(

@@ -35,7 +35,12 @@ export function addTaskRoute(app: FastifyInstance, parts: ApiParts): void {
     request.raw.socket.once('close', () => (gone.yes = true));
     reply.header('content-type', 'application/x-ndjson; charset=utf-8');
     reply.header('cache-control', 'no-store');
-    return reply.send(Readable.from(linesOf(parts, task, () => gone.yes), { objectMode: false }));
+    return reply.send(
+      Readable.from(
+        linesOf(parts, task, () => gone.yes),
+        { objectMode: false },
+      ),
+    );
   });
 }
 
@@ -46,25 +51,28 @@ async function* linesOf(
 ): AsyncGenerator<string> {
   const { timers } = parts.env;
   let figures: WorkFigures | null = null;
-  let last: string | null = null;
+  const answer: { last: string | null } = { last: null };
   const { connection } = parts;
   const done = runTask(connection, task, {
     isStopped,
     onProgress: (now) => (figures = now),
   }).then(
-    (result) => (last = JSON.stringify({ result: plainOf(result) })),
+    (result) => {
+      answer.last = JSON.stringify({ result: plainOf(result) });
+    },
     (error: unknown) => {
       if (!(error instanceof StoreException)) {
         connection.server.logger.error({ err: error }, 'a task failed');
       }
-      last = JSON.stringify(errorOf(error));
+      answer.last = JSON.stringify(errorOf(error));
     },
   );
-  while (last === null) {
+  while (answer.last === null) {
     await Promise.race([done, timers.sleep(PROGRESS_EVERY_MS)]);
-    if (last === null && figures !== null) yield `${JSON.stringify({ progress: figures })}\n`;
+    if (answer.last === null && figures !== null)
+      yield `${JSON.stringify({ progress: figures })}\n`;
   }
-  yield `${last}\n`;
+  yield `${answer.last}\n`;
 }
 
 function errorOf(error: unknown): Readonly<Record<string, unknown>> {

@@ -119,7 +119,11 @@ function wordOf(status: number): string {
 }
 
 /** Asks the master, with the caller's own credentials, and adds its address. */
-async function forward(parts: ApiParts, master: string, request: FastifyRequest): Promise<Envelope> {
+async function forward(
+  parts: ApiParts,
+  master: string,
+  request: FastifyRequest,
+): Promise<Envelope> {
   const stop = new AbortController();
   const timer = parts.env.timers.after(FORWARD_TIMEOUT_MS, () => stop.abort());
   const { authorization } = request.headers;
@@ -140,7 +144,12 @@ async function forward(parts: ApiParts, master: string, request: FastifyRequest)
   } catch (error) {
     const status = stop.signal.aborted ? 504 : 502;
     const message = error instanceof Error ? error.message : String(error);
-    throw new HttpRefusal(status, 'FORWARD_FAILED', `${master} could not be asked: ${message}`, true);
+    throw new HttpRefusal(
+      status,
+      'FORWARD_FAILED',
+      `${master} could not be asked: ${message}`,
+      true,
+    );
   } finally {
     timer.cancel();
   }

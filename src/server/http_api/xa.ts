@@ -7,15 +7,7 @@ import { shownStatus } from './answers.ts';
 import type { Answer } from './answers.ts';
 import type { ApiParts } from './parts.ts';
 import { parseLines } from './load_lines.ts';
-import {
-  bigintOf,
-  bodyBytes,
-  checkServer,
-  flagOf,
-  jsonBody,
-  numberOf,
-  textOf,
-} from './request.ts';
+import { bigintOf, bodyBytes, checkServer, flagOf, jsonBody, numberOf, textOf } from './request.ts';
 import type { Parameters } from './request.ts';
 import { beginOf } from './transactions.ts';
 

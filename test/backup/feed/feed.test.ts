@@ -28,14 +28,20 @@ function linesOf(
     heartbeats: false,
     serverId: 'me',
   });
-  return changes.flatMap((change) => formatter.lines(change)).map((line) => JSON.parse(line) as Line);
+  return changes
+    .flatMap((change) => formatter.lines(change))
+    .map((line) => JSON.parse(line) as Line);
 }
 
 async function dump(connection: StoreConnection, table: string): Promise<string[]> {
   const lines: string[] = [];
-  for await (const { rowText, cells } of connection.table(table).scan({ raw: true, versions: 1000 })) {
+  for await (const { rowText, cells } of connection
+    .table(table)
+    .scan({ raw: true, versions: 1000 })) {
     for (const { family, qualifier, ts, type, value } of cells) {
-      lines.push(`${rowText} ${family}:${Buffer.from(qualifier).toString('hex')} ${ts} ${type} ${Buffer.from(value).toString('hex')}`);
+      lines.push(
+        `${rowText} ${family}:${Buffer.from(qualifier).toString('hex')} ${ts} ${type} ${Buffer.from(value).toString('hex')}`,
+      );
     }
   }
   return lines;
@@ -44,11 +50,18 @@ async function dump(connection: StoreConnection, table: string): Promise<string[
 describe('the change feed', () => {
   test('CHANGE_BEFORE: every writer logs what was there, in the log alone', async () => {
     await onStore(1, async (connection, env) => {
-      await connection.admin.createTable({ name: 'b', families: ['f', 'g'], CHANGE_BEFORE: 'true' });
+      await connection.admin.createTable({
+        name: 'b',
+        families: ['f', 'g'],
+        CHANGE_BEFORE: 'true',
+      });
       const b = connection.table('b');
       const from = await b.put('r', { 'f:a': '1' });
       await b.put('r', { 'g:x': '2' });
-      await b.mutateRows([{ put: 'r', values: { 'f:a': '3' } }, { put: 's', values: { 'f:a': 'new' } }]);
+      await b.mutateRows([
+        { put: 'r', values: { 'f:a': '3' } },
+        { put: 's', values: { 'f:a': 'new' } },
+      ]);
       await connection.transact(async (tx) => {
         tx.table('b').delete('r', { columns: ['f:a'] });
       });
@@ -60,7 +73,12 @@ describe('the change feed', () => {
       await b.increment('n', { 'f:n': 1 });
       await b.batch([{ delete: 'r' }]);
       const changes = await changesOf(connection, from);
-      const events = linesOf(changes, 'debezium').map(({ op, before, after, source }) => [op, before, after, (source as Line)['label']]);
+      const events = linesOf(changes, 'debezium').map(({ op, before, after, source }) => [
+        op,
+        before,
+        after,
+        (source as Line)['label'],
+      ]);
       expect(events).toEqual([
         ['c', null, { row: 'r', 'f:a': '1' }, null],
         ['u', { row: 'r', 'f:a': '1' }, { row: 'r', 'f:a': '1', 'g:x': '2' }, null],
@@ -79,7 +97,9 @@ describe('the change feed', () => {
         ['c', { row: 'n', 'f:n': '\0\0\0\0\0\0\0\u0001' }],
         ['d', null],
       ]);
-      const appended = linesOf(changes, 'debezium', 'APPEND_ONLY').map(({ after }) => (after as Line)['row']);
+      const appended = linesOf(changes, 'debezium', 'APPEND_ONLY').map(
+        ({ after }) => (after as Line)['row'],
+      );
       expect(appended).toEqual(['r', 's', 'n']);
       // Old values are not replayed.
       const before = await dump(connection, 'b');
@@ -118,8 +138,10 @@ describe('the change feed', () => {
       for (const change of await changesOf(connection, from)) {
         if (change.kind !== 'commit') continue;
         for (const { row, family, qualifier, type, ts, value } of change.cells) {
-          if (type === 'Put') await copy.put(row, [{ family, qualifier, value, ts } satisfies CellInput]);
-          else if (type === 'DeleteColumn') await copy.delete(row, { columns: [[family, qualifier]], ts });
+          if (type === 'Put')
+            await copy.put(row, [{ family, qualifier, value, ts } satisfies CellInput]);
+          else if (type === 'DeleteColumn')
+            await copy.delete(row, { columns: [[family, qualifier]], ts });
           else await copy.delete(row, { families: [family], ts });
         }
       }
@@ -174,7 +196,8 @@ describe('the change feed', () => {
           await connection.admin.flush('t');
           await env.timers.sleep(1000);
           const reading = changesOf(connection, first);
-          if (binlog) expect((await reading).filter(({ kind }) => kind === 'commit')).toHaveLength(161);
+          if (binlog)
+            expect((await reading).filter(({ kind }) => kind === 'commit')).toHaveLength(161);
           else await expect(reading).rejects.toThrow(SnapshotTooOld);
         },
         { oracle: { enable_feature_binlog: binlog } },
