@@ -41,6 +41,8 @@ export interface ConnectionContext {
   readonly logger: Logger;
   /** Bytes of requests of all connections that are not answered yet. */
   callBytes: number;
+  /** Bytes of all connections that have arrived and were not read yet, mostly parts of frames. */
+  inputBytes: number;
 }
 
 const AT_PREAMBLE = 0;
@@ -49,6 +51,10 @@ const AT_HEADER = 2;
 const AT_CALLS = 3;
 type Stage = typeof AT_PREAMBLE | typeof AT_TOKEN | typeof AT_HEADER | typeof AT_CALLS;
 
+/** A frame below this is waited for although much is held already. */
+const SMALL_FRAME_MAX = 64 * 1024;
+/** Of a frame that is refused as much is read: its header. */
+const REFUSED_START = 1024;
 /** SASL status SUCCESS, then -88: "go on as SIMPLE". */
 const SWITCH_TO_SIMPLE: Uint8Array = Uint8Array.of(0, 0, 0, 0, 0xff, 0xff, 0xff, 0xa8);
 
@@ -84,6 +90,7 @@ export class RpcConnection {
     socket.on('data', (chunk: Uint8Array) => {
       if (this.#isClosing) return;
       this.#input.push(chunk);
+      this.#context.inputBytes += chunk.length;
       this.#read();
     });
     socket.on('drain', () => this.#resume());
@@ -107,7 +114,7 @@ export class RpcConnection {
 
   #closed(): void {
     this.#stopTimer();
-    this.#input.clear();
+    this.#dropInput();
     this.#ended.abort();
   }
 
@@ -115,11 +122,16 @@ export class RpcConnection {
     this.#socket.destroy();
   }
 
+  #dropInput(): void {
+    if (!this.#isReading) this.#context.inputBytes -= this.#input.size;
+    this.#input.clear();
+  }
+
   #finish(): void {
     this.#isClosing = true;
     this.#output.flush();
     // What the client still sends is read and dropped: an unread rest would make the system forget our last answer.
-    this.#input.clear();
+    this.#dropInput();
     this.#socket.end();
     this.#socket.resume();
     this.#stopTimer();
@@ -136,12 +148,14 @@ export class RpcConnection {
   #read(): void {
     if (this.#isReading || this.#isResting) return;
     this.#isReading = true;
+    const before = this.#input.size;
     try {
       while (!this.#socket.destroyed && !this.#isClosing && !this.#mustRest() && this.#step());
     } catch (error) {
       this.#refuse(error);
     } finally {
       this.#isReading = false;
+      this.#context.inputBytes -= before - this.#input.size;
       this.#output.flush();
     }
   }
@@ -262,24 +276,30 @@ export class RpcConnection {
   #readCall(): boolean {
     if (this.#input.size < 4) return false;
     const length = this.#input.peekU32();
-    if (length > this.#context.limits.frameBytesMax) return this.#refuseFrame(length);
-    if (this.#input.size < 4 + length) return false;
+    const { frameBytesMax, callBytesMax } = this.#context.limits;
+    if (length > frameBytesMax) {
+      return this.#refuseFrame(length, 'RequestTooBigException', frameBytesMax);
+    }
+    if (this.#input.size < 4 + length) {
+      const { callBytes, inputBytes } = this.#context;
+      const isTooMuch = callBytes + inputBytes > callBytesMax && length > SMALL_FRAME_MAX;
+      return isTooMuch && this.#refuseFrame(length, 'CallQueueTooBigException', callBytesMax);
+    }
     this.#input.take(4);
     this.#call(this.#input.take(length));
     return true;
   }
 
   /** A frame that is too large is answered, as soon as its header is there, and ends the connection. HBase does so too. */
-  #refuseFrame(length: number): boolean {
-    const { frameBytesMax, headerBytesMax } = this.#context.limits;
-    const want = Math.min(length, headerBytesMax, 1024);
+  #refuseFrame(length: number, type: string, max: number): boolean {
+    const want = Math.min(length, REFUSED_START);
     if (this.#input.size < 4 + want) return false;
     this.#input.take(4);
     const start = this.#input.take(want);
     this.#readRequestHeader(start, true);
     const refusal = new RemoteException(
-      'RequestTooBigException',
-      `RPC data length of ${length} received from ${this.#peer?.remoteAddress} is greater than max allowed ${frameBytesMax}`,
+      type,
+      `RPC data length of ${length} received from ${this.#peer?.remoteAddress} is greater than max allowed ${max}`,
     );
     this.#output.raw(exceptionFrame(this.#header.callId, exceptionOf(refusal)));
     this.#finish();
@@ -430,7 +450,7 @@ export class RpcConnection {
     if (this.#socket.destroyed) return;
     this.#context.logger.warn({ err: error }, 'a connection was refused');
     const callId = this.#stage === AT_CALLS ? this.#header.callId : CALL_ID_NONE;
-    this.#output.raw(exceptionFrame(callId, { ...exceptionOf(error), doNotRetry: true }));
+    this.#output.raw(exceptionFrame(callId, exceptionOf(error)));
     this.#finish();
   }
 

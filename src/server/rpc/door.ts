@@ -23,11 +23,16 @@ export class RpcDoor implements Door {
   }) {
     const { env, limits, clusterId, logger } = parts;
     const services = new Map(parts.services.map((service) => [service.name, service]));
-    this.#context = { services, env, limits, clusterId, logger, callBytes: 0 };
+    this.#context = { services, env, limits, clusterId, logger, callBytes: 0, inputBytes: 0 };
   }
 
   get connectionCount(): number {
     return this.#connections.size;
+  }
+
+  /** Bytes of requests that are held: not answered yet, or not whole. */
+  get heldBytes(): number {
+    return this.#context.callBytes + this.#context.inputBytes;
   }
 
   accept(socket: Socket): void {

@@ -5,7 +5,7 @@ export interface RpcLimits {
   readonly frameBytesMax: number;
   /** A connection header, or a SASL token. */
   readonly headerBytesMax: number;
-  /** Bytes of requests of all connections that are not answered yet. HBase: hbase.ipc.server.max.callqueue.size. */
+  /** Bytes of requests of all connections that are not answered yet or not whole. HBase: hbase.ipc.server.max.callqueue.size. */
   readonly callBytesMax: number;
   /** Calls of one connection that are not answered yet: no more are read until some are. */
   readonly callsMax: number;

@@ -254,6 +254,16 @@ describe('bounds', () => {
     });
   });
 
+  test('parts of frames count, too', async () => {
+    const limits = { callBytesMax: 150_000 };
+    const made = await client(setUp(), limits);
+    const whole = mutateRequest(region, { type: PUT, row: 'r', values: { 'f:q': 'v'.repeat(200_000) } });
+    const frame = requestFrame(3, 'Mutate', whole);
+    made.socket.write(frame.subarray(0, 190_000));
+    const { callId, error } = await lastFrame(made);
+    expect([callId, error.className]).toEqual([3, 'CallQueueTooBigException']);
+  });
+
   test('more connections than allowed are not taken', async () => {
     const own = await startServer({ connection, rpc: { port: 0, limits: { connectionsMax: 1 } } });
     servers.push(own);

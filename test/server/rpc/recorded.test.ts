@@ -258,9 +258,16 @@ async function answersOf(pieces: readonly Buffer[], count: number): Promise<stri
     .sort();
 }
 
+/** The batches of a conversation: their answers do not depend on what was before. */
+function batches(): Buffer {
+  const { setUp, requests } = partsOf(spoken('5-multi'));
+  const multi = requests.filter((request) => requestOf(request).method === 'Multi');
+  return Buffer.concat([setUp, ...multi.map(sized)]);
+}
+
 describe('in pieces', () => {
   test('cut anywhere in two', async () => {
-    const bytes = spoken('5-multi');
+    const bytes = batches();
     const { requests } = partsOf(bytes);
     const whole = await answersOf([bytes], requests.length);
     for (let at = 1; at < bytes.length; at++) {
@@ -270,7 +277,7 @@ describe('in pieces', () => {
   });
 
   test('byte by byte', async () => {
-    const bytes = spoken('5-multi');
+    const bytes = batches();
     const { requests } = partsOf(bytes);
     const whole = await answersOf([bytes], requests.length);
     const pieces = Array.from(bytes, (_byte, at) => bytes.subarray(at, at + 1));
@@ -278,7 +285,7 @@ describe('in pieces', () => {
   });
 
   test('ended anywhere: what was whole is answered, the connection ends', async () => {
-    const bytes = spoken('5-multi');
+    const bytes = batches();
     const { setUp, requests } = partsOf(bytes);
     const ends = requests.reduce<number[]>(
       (all, { length }) => [...all, (all.at(-1) ?? setUp.length) + 4 + length],
@@ -294,16 +301,17 @@ describe('in pieces', () => {
       await pipe.closed2;
     }
     expect(door.connectionCount).toBe(0);
+    expect(door.heldBytes).toBe(0);
   });
 
   test('random bytes in place of a frame, a header or a message end or refuse, and nothing else', async () => {
-    const bytes = spoken('5-multi');
+    const bytes = batches();
     let seed = 7;
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
       return seed % below;
     };
-    for (let round = 0; round < 300; round++) {
+    for (let round = 0; round < 200; round++) {
       const broken = Buffer.from(bytes);
       for (let i = 0; i < 1 + random(4); i++) broken[random(broken.length)] = random(256);
       const pipe = new Pipe();
