@@ -6,7 +6,17 @@
  *     npm run bench:backup -- --mb 2048       as large as asked for
  *     npm run bench:backup -- --quick         48 MB: does it work; no figures to compare by
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, readSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import {
@@ -91,7 +101,12 @@ function valueAt(seed: number): Buffer {
   return value;
 }
 
-async function fill(store: EmbeddedConnection, from: number, to: number, salt: number): Promise<void> {
+async function fill(
+  store: EmbeddedConnection,
+  from: number,
+  to: number,
+  salt: number,
+): Promise<void> {
   const table = store.table('t');
   for (let at = from; at < to; at += 1000) {
     const batch = [];
@@ -143,16 +158,29 @@ try {
     createBackup(store.server, at('backups2'), { incremental: true }),
   );
   const share = ((100 * incremental.ms) / full.ms).toFixed(1);
-  report('incremental after 1 %', incremental, bytes / 100, `${share} % of the full one's time (goal 5 %)`);
+  report(
+    'incremental after 1 %',
+    incremental,
+    bytes / 100,
+    `${share} % of the full one's time (goal 5 %)`,
+  );
   report('verify', await timed(() => verifyBackups(env, at('backups2'), null)), bytes);
   report('restore', await timed(() => restoreBackup(env, at('backups2'), at('restored'))), bytes);
   report('fork', await timed(() => forkStore(store.server, at('fork'))), bytes);
   for (const format of ['sequencefile', 'hfile', 'jsonl', 'csv'] as const) {
     const out = at(`export-${format}`);
-    report(`export ${format}`, await timed(() => exportTables(store, env, ['t'], out, { format })), bytes);
+    report(
+      `export ${format}`,
+      await timed(() => exportTables(store, env, ['t'], out, { format })),
+      bytes,
+    );
   }
   const other = await open(at('other'), { env });
-  report('import sequencefile', await timed(() => importTables(other, env, at('export-sequencefile'), { create: true })), bytes);
+  report(
+    'import sequencefile',
+    await timed(() => importTables(other, env, at('export-sequencefile'), { create: true })),
+    bytes,
+  );
   await other.close();
 } finally {
   await store.close();

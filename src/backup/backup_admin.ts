@@ -141,7 +141,8 @@ async function guarded(count: () => Promise<number>): Promise<number | string> {
   try {
     return await count();
   } catch (error) {
-    if (error instanceof StoreException && error.code === 'CorruptionException') return error.message;
+    if (error instanceof StoreException && error.code === 'CorruptionException')
+      return error.message;
     throw error;
   }
 }
@@ -171,10 +172,14 @@ export async function mergeBackups(
         parts.push(await movePart(work, `${dest}/${backup.id}`, partial, part, parts.length));
       }
     }
-    const { format: _format, version: _version, ...rest } = last;
+    const { storeId, createdMs, toTso, all, tables } = last;
     const merged = {
-      ...rest,
       id,
+      storeId,
+      createdMs,
+      toTso,
+      all,
+      tables,
       kind: first.kind,
       parentId: first.parentId,
       fromTso: first.fromTso,
@@ -203,7 +208,9 @@ function rowOf(set: BackupSet, ids: readonly string[]): Backup[] {
     if (before === undefined) continue;
     const hangs = [before.id, ...before.replaces].includes(backup.parentId ?? '');
     if (!hangs || before.toTso !== backup.fromTso) {
-      throw new BackupException(`backup ${backup.id} does not hang on ${before.id}: they cannot be merged`);
+      throw new BackupException(
+        `backup ${backup.id} does not hang on ${before.id}: they cannot be merged`,
+      );
     }
   }
   return row;
@@ -219,7 +226,9 @@ async function movePart(
 ): Promise<BackupPart> {
   const { env } = work;
   const folders = new Set<string>();
-  const move = async <T extends { path: string; sizeBytes: number; crc32: string }>(entry: T): Promise<T> => {
+  const move = async <T extends { path: string; sizeBytes: number; crc32: string }>(
+    entry: T,
+  ): Promise<T> => {
     const path = `${index}/${entry.path}`;
     const folder = `${to}/${path.slice(0, path.lastIndexOf('/'))}`;
     await env.fs.ensureFolder(folder);
@@ -253,7 +262,8 @@ const DELETING: string = `${PARTIAL_PREFIX}delete-`;
 /** Removes what merges and deletions that a crash ended have left. */
 async function sweepAdmin(env: Env, dest: string): Promise<void> {
   for (const name of await partialsIn(env, dest)) {
-    if (name.startsWith(MERGING) || name.startsWith(DELETING)) await env.fs.remove(`${dest}/${name}`);
+    if (name.startsWith(MERGING) || name.startsWith(DELETING))
+      await env.fs.remove(`${dest}/${name}`);
   }
 }
 
@@ -301,7 +311,8 @@ export async function pruneBackups(env: Env, dest: string, rule: PruneRule): Pro
   for (const [i, full] of fulls.entries()) {
     const members = [full, ...dependentsOf(set, full)];
     const newestMs = Math.max(...members.map(({ createdMs }) => createdMs));
-    const isKept = 'chains' in rule ? i < Math.max(1, rule.chains) : i === 0 || newestMs >= oldestMs;
+    const isKept =
+      'chains' in rule ? i < Math.max(1, rule.chains) : i === 0 || newestMs >= oldestMs;
     if (!isKept) gone.push(...(await deleteBackups(env, dest, [full.id], true)));
   }
   return gone;

@@ -16,7 +16,8 @@
  *       kind log      the commits in (fromTso, toTso]: log, files that the log does not carry, ranges that skipped the log
  *       catalog       tables and regions as they were at the end of the part
  *
- * In JSON a 64-bit number is {"n":"digits"}, bytes are {"x":"hex"}, a time is {"t":milliseconds}.
+ * In JSON a 64-bit number is {"$n":"digits"}, bytes are {"$x":"hex"}, a time is {"$t":milliseconds}; an object with a key of its own
+ * that begins with $ is {"$o":[[key,value],…]}.
  */
 import type { Env } from '../io/index.ts';
 import { CorruptionException } from '../io/index.ts';
@@ -89,26 +90,28 @@ export interface Backup {
 
 /** 64-bit numbers, bytes and times as objects that JSON knows. */
 export function plainOf(value: unknown): unknown {
-  if (typeof value === 'bigint') return { n: value.toString() };
-  if (value instanceof Date) return { t: value.getTime() };
-  if (value instanceof Uint8Array) return { x: Buffer.from(value).toString('hex') };
+  if (typeof value === 'bigint') return { $n: value.toString() };
+  if (value instanceof Date) return { $t: value.getTime() };
+  if (value instanceof Uint8Array) return { $x: Buffer.from(value).toString('hex') };
   if (Array.isArray(value)) return value.map(plainOf);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainOf(member)]));
+  const entries = Object.entries(value).map(([key, member]) => [key, plainOf(member)]);
+  const isMistakable = entries.some(([key]) => String(key).startsWith('$'));
+  return isMistakable ? { $o: entries } : (Object.fromEntries(entries) as object);
 }
 
 /** The reverse of `plainOf`. */
 export function richOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(richOf);
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value);
-  if (entries.length === 1) {
-    const [key, member] = entries[0]!;
-    if (key === 'n' && typeof member === 'string' && /^\d+$/.test(member)) return BigInt(member);
-    if (key === 't' && typeof member === 'number') return new Date(member);
-    if (key === 'x' && typeof member === 'string') return new Uint8Array(Buffer.from(member, 'hex'));
-  }
-  return Object.fromEntries(entries.map(([key, member]) => [key, richOf(member)]));
+  const { $n, $x, $t, $o } = value as Readonly<Record<string, unknown>>;
+  if (typeof $n === 'string' && /^\d+$/.test($n)) return BigInt($n);
+  if (typeof $x === 'string') return new Uint8Array(Buffer.from($x, 'hex'));
+  if (typeof $t === 'number') return new Date($t);
+  const entries = Array.isArray($o) ? ($o as readonly [string, unknown][]) : Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, member]) => [key, richOf(member)] as const),
+  ) as object;
 }
 
 export async function writeBackup(
@@ -129,7 +132,7 @@ export async function readBackup(env: Env, dir: string): Promise<Backup> {
 }
 
 function isBackup(body: unknown): body is Backup {
-  const { id, fromTso, toTso, parts, tables, replaces } = body as Partial<Backup>;
+  const { id, fromTso, toTso, parts, tables, replaces } = body as Readonly<Record<string, unknown>>;
   return (
     typeof id === 'string' &&
     typeof fromTso === 'bigint' &&
@@ -137,13 +140,15 @@ function isBackup(body: unknown): body is Backup {
     Array.isArray(tables) &&
     Array.isArray(replaces) &&
     Array.isArray(parts) &&
-    parts.every(
-      (part) =>
-        typeof part.toTso === 'bigint' &&
-        Array.isArray(part.files) &&
-        Array.isArray(part.log) &&
-        Array.isArray(part.catalog?.tables),
-    )
+    (parts as readonly unknown[]).every(isPart)
+  );
+}
+
+function isPart(part: unknown): boolean {
+  const { toTso, files, log, catalog } = part as Readonly<Record<string, unknown>>;
+  const { tables } = (catalog ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    typeof toTso === 'bigint' && Array.isArray(files) && Array.isArray(log) && Array.isArray(tables)
   );
 }
 

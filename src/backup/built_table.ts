@@ -5,7 +5,13 @@
  */
 import { END, READY, WAIT, compareBytes, u16 } from '../cell/index.ts';
 import type { CellSource } from '../cell/index.ts';
-import { BlockCache, HFileReader, HFileWriter, compressionNamed, encodingNamed } from '../hfile/index.ts';
+import {
+  BlockCache,
+  HFileReader,
+  HFileWriter,
+  compressionNamed,
+  encodingNamed,
+} from '../hfile/index.ts';
 import type { HFileSummary } from '../hfile/index.ts';
 import type { RegionServer } from '../engine/index.ts';
 import { highOf, lowOf } from '../engine/index.ts';
@@ -64,7 +70,9 @@ export class BuiltTable {
     this.schema = schema;
     this.startKeys = startKeys.length === 0 ? [new Uint8Array(0)] : startKeys;
     this.enabled = enabled;
-    this.#families = new Map(schema.families.map((family) => [family.name, familySettings(family)]));
+    this.#families = new Map(
+      schema.families.map((family) => [family.name, familySettings(family)]),
+    );
     this.#regions = this.startKeys.map((startKey) => ({ startKey }));
   }
 
@@ -170,15 +178,23 @@ export class BuiltTable {
       const sources: CellSource[] = [];
       let hasTags = false;
       for (const { facts, region } of group) {
-        const reader = await HFileReader.open(fs, layout.resolve(facts.path), cache, { stamp: stampOf(facts) });
+        const reader = await HFileReader.open(fs, layout.resolve(facts.path), cache, {
+          stamp: stampOf(facts),
+        });
         readers.push(reader);
         hasTags ||= reader.properties.hasTags;
         const cursor = reader.cursor({ cacheBlocks: false, sequential: true });
-        const { fromRow, toRow } = facts.reference ?? { fromRow: this.startKeys[region]!, toRow: this.endKey(region) };
+        const { fromRow, toRow } = facts.reference ?? {
+          fromRow: this.startKeys[region]!,
+          toRow: this.endKey(region),
+        };
         sources.push(rowRangeOf(cursor, fromRow, toRow));
       }
       const family = this.#families.get(group[0]!.family)!;
-      return await writeCells(this.#builder, family, path, mergeOf(sources, false), { hasTags, unique: true });
+      return await writeCells(this.#builder, family, path, mergeOf(sources, false), {
+        hasTags,
+        unique: true,
+      });
     } finally {
       for (const reader of readers) await reader.close();
     }

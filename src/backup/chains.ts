@@ -70,10 +70,14 @@ export function chainOf(set: BackupSet, backup: Backup): Backup[] {
     const parent = set.backups.find((other) => other !== at && isBackupOf(other, parentId));
     const broken = set.broken.find((other) => other.id === parentId);
     if (broken !== undefined) {
-      throw new BackupException(`backup ${at.id} hangs on ${parentId}, which is damaged: ${broken.what}`);
+      throw new BackupException(
+        `backup ${at.id} hangs on ${parentId}, which is damaged: ${broken.what}`,
+      );
     }
     if (parent === undefined) {
-      throw new BackupException(`backup ${at.id} hangs on ${parentId}, which is missing from ${set.dir}`);
+      throw new BackupException(
+        `backup ${at.id} hangs on ${parentId}, which is missing from ${set.dir}`,
+      );
     }
     if (parent.storeId !== at.storeId || parent.toTso !== at.fromTso || chain.includes(parent)) {
       throw new BackupException(
@@ -145,7 +149,9 @@ export function chooseChain(
     }
   }
   const wanted = `${tso} (${new Date(physicalMsOf(tso)).toISOString()})`;
-  throw new BackupException(`no backup in ${set.dir} covers ${wanted}; ${reasons.join('; ')}${brokenText(set)}`);
+  throw new BackupException(
+    `no backup in ${set.dir} covers ${wanted}; ${reasons.join('; ')}${brokenText(set)}`,
+  );
 }
 
 /** The first moment that a full backup gives. */
@@ -155,7 +161,9 @@ const rangeText = (from: bigint, to: bigint): string =>
   `from ${from} (${new Date(physicalMsOf(from)).toISOString()}) to ${to} (${new Date(physicalMsOf(to)).toISOString()})`;
 
 const brokenText = ({ broken }: BackupSet): string =>
-  broken.length === 0 ? '' : `; damaged: ${broken.map(({ id, what }) => `${id} (${what})`).join(', ')}`;
+  broken.length === 0
+    ? ''
+    : `; damaged: ${broken.map(({ id, what }) => `${id} (${what})`).join(', ')}`;
 
 export const hasTables = (backup: Backup, tables: readonly string[] | null): boolean =>
   backup.all || (tables ?? []).every((table) => backup.tables.includes(table));

@@ -121,7 +121,11 @@ export async function readEntry(work: Work, path: string): Promise<Omit<FileEntr
 }
 
 /** What is wrong with the file that should be as the entry says; null if nothing is. Reads all of it. */
-export async function entryFault(work: Work, dir: string, entry: FileEntry): Promise<string | null> {
+export async function entryFault(
+  work: Work,
+  dir: string,
+  entry: FileEntry,
+): Promise<string | null> {
   const fault = await entryLengthFault(work.env, dir, entry);
   if (fault !== null) return fault;
   const found = await readEntry(work, `${dir}/${entry.path}`);
@@ -222,14 +226,11 @@ export async function ensureDurableFolder(env: Env, dir: string): Promise<void> 
 }
 
 /** Brings the entries of these folders, and of every folder from them up to `top`, onto the disk. */
-export async function syncFolders(
-  env: Env,
-  folders: Iterable<string>,
-  top: string,
-): Promise<void> {
+export async function syncFolders(env: Env, folders: Iterable<string>, top: string): Promise<void> {
   const all = new Set<string>([top]);
   for (const folder of folders) {
-    for (let at = folder; at.length > top.length; at = at.slice(0, at.lastIndexOf('/'))) all.add(at);
+    for (let at = folder; at.length > top.length; at = at.slice(0, at.lastIndexOf('/')))
+      all.add(at);
   }
   // The deepest first: a name is on the disk only when what it names is.
   for (const folder of [...all].sort((a, b) => b.length - a.length)) {

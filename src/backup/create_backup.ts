@@ -3,12 +3,7 @@
  * the backup before, with the files that the log does not carry. Everything is written below `.partial-<id>`, synced, and
  * gets its name last: a folder `<id>` is whole. The store's manifest keeps a record of it, which keeps the log from there on.
  */
-import {
-  ARCHIVED_FLAG,
-  captureTables,
-  locationKey,
-  packBackupDetail,
-} from '../engine/index.ts';
+import { ARCHIVED_FLAG, captureTables, locationKey, packBackupDetail } from '../engine/index.ts';
 import type { Capture, CapturedTable, RegionServer } from '../engine/index.ts';
 import { IoException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
@@ -31,7 +26,13 @@ import type {
   SkippedRange,
 } from './backup_format.ts';
 import { chainOf, hasTables, listBackups, partialsIn } from './chains.ts';
-import { copyChecked, ensureDurableFolder, linkSynced, readEntry, syncFolders } from './checked_file.ts';
+import {
+  copyChecked,
+  ensureDurableFolder,
+  linkSynced,
+  readEntry,
+  syncFolders,
+} from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import { copyLog } from './log_copy.ts';
 import { sideBySide, Work } from './work.ts';
@@ -123,7 +124,9 @@ async function prepareDest({ env, layout }: RegionServer, dest: string): Promise
   const stat = await env.fs.stat(dest);
   if (stat !== null && !stat.isDirectory) throw new IoException(`${dest} is a file`, dest);
   if (dest === layout.dir || dest.startsWith(`${layout.dir}/`)) {
-    throw new IllegalArgumentException(`backups of ${layout.dir} must lie outside of it, not in ${dest}`);
+    throw new IllegalArgumentException(
+      `backups of ${layout.dir} must lie outside of it, not in ${dest}`,
+    );
   }
   await ensureDurableFolder(env, dest);
   const known = await destKey(env, dest);
@@ -159,7 +162,10 @@ function tableNames(server: RegionServer, wanted: readonly string[] | null): str
     .sort();
 }
 
-function recordOf({ location, options }: Target, backup: Omit<Backup, 'format' | 'version'>): BackupRecord {
+function recordOf(
+  { location, options }: Target,
+  backup: Omit<Backup, 'format' | 'version'>,
+): BackupRecord {
   const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
   return {
     id,
@@ -207,7 +213,8 @@ export async function reconcile(server: RegionServer, dest: string): Promise<voi
       continue;
     }
     const isThere = (await env.fs.stat(`${dest}/${record.id}/${BACKUP_MANIFEST}`)) !== null;
-    if (isThere && record.state === 'running') edits.push(put('backup', { ...record, state: 'complete' }));
+    if (isThere && record.state === 'running')
+      edits.push(put('backup', { ...record, state: 'complete' }));
     if (isThere || isUnderWay(server, record.id)) continue;
     edits.push(remove('backup', record.id));
   }
@@ -222,7 +229,18 @@ export async function reconcile(server: RegionServer, dest: string): Promise<voi
     const parent = manifest.get('backup', backup.parentId);
     if (parent === undefined || manifest.get('backup', backup.id) !== undefined) continue;
     const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
-    edits.push(put('backup', { ...parent, id, kind, parentId, fromTso, toTso, createdMs, state: 'complete' }));
+    edits.push(
+      put('backup', {
+        ...parent,
+        id,
+        kind,
+        parentId,
+        fromTso,
+        toTso,
+        createdMs,
+        state: 'complete',
+      }),
+    );
   }
   await manifest.commit(edits);
 }
@@ -306,7 +324,10 @@ async function backUpFiles(
     work.begin(path);
     const from = server.layout.resolve(path);
     const to = `${partial}/files/${path}`;
-    const facts = options.link === true ? await linkFile(work, from, to) : await copyChecked(work, from, to, null);
+    const facts =
+      options.link === true
+        ? await linkFile(work, from, to)
+        : await copyChecked(work, from, to, null);
     done.push({ path: `files/${path}`, ...facts, records: of });
   });
   await syncFolders(server.env, folders, partial);
@@ -437,9 +458,7 @@ function incrementalCatalog(
   const tables = [...manifest.all('table')].filter(
     ({ name, droppedTso }) =>
       (droppedTso === null || droppedTso > from) &&
-      (names === null
-        ? parseTableName(name).namespace !== SYSTEM_NAMESPACE
-        : names.includes(name)),
+      (names === null ? parseTableName(name).namespace !== SYSTEM_NAMESPACE : names.includes(name)),
   );
   return {
     namespaces: [...manifest.all('namespace')],

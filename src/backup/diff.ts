@@ -1,6 +1,13 @@
 /** What differs between two states, cell by cell: two moments of a table, or two stores. */
 import { PACKED_CELL_HEADER } from '../model/index.ts';
-import type { AsOf, Connection, Result, ScanOptions, Scanner, TableDescription } from '../model/index.ts';
+import type {
+  AsOf,
+  Connection,
+  Result,
+  ScanOptions,
+  Scanner,
+  TableDescription,
+} from '../model/index.ts';
 import { compareRanges, u32 } from '../cell/index.ts';
 import { PackedCell } from '../region/index.ts';
 import type { Cell } from '../model/index.ts';

@@ -32,7 +32,12 @@ import {
   tableDir,
   writeExportManifest,
 } from './export_manifest.ts';
-import type { ExportedFile, ExportedTable, ExportFormat, ExportManifest } from './export_manifest.ts';
+import type {
+  ExportedFile,
+  ExportedTable,
+  ExportFormat,
+  ExportManifest,
+} from './export_manifest.ts';
 import { countPuts, openSink } from './export_sinks.ts';
 import { sideBySide, Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -127,7 +132,9 @@ function tsoOf(asOf: AsOf | undefined, now: bigint): bigint {
 function planOf(options: ExportOptions, tso: bigint, nowMs: number): Plan {
   const { format = 'sequencefile', raw = false } = options;
   if (!EXPORT_FORMATS.includes(format)) {
-    throw new IllegalArgumentException(`format '${format}' is none of ${EXPORT_FORMATS.join(', ')}`);
+    throw new IllegalArgumentException(
+      `format '${format}' is none of ${EXPORT_FORMATS.join(', ')}`,
+    );
   }
   const compress = compressOf(format, options.compress);
   const notes: string[] = [];
@@ -176,7 +183,8 @@ function compressOf(format: ExportFormat, wanted: string | undefined): string {
     format === 'hfile'
       ? name === '' || compressionNamed(name) !== null
       : name === 'none' || name === 'gz' || (name === 'deflate' && format === 'sequencefile');
-  if (!known) throw new IllegalArgumentException(`compression '${wanted}' is not known for ${format}`);
+  if (!known)
+    throw new IllegalArgumentException(`compression '${wanted}' is not known for ${format}`);
   return name;
 }
 
@@ -198,7 +206,9 @@ function timeRangeOf(
     max = momentMs;
   }
   if (max < min) {
-    throw new IllegalArgumentException(`time range [${min}, ${max}) is empty: its end is before its start`);
+    throw new IllegalArgumentException(
+      `time range [${min}, ${max}) is empty: its end is before its start`,
+    );
   }
   return { min, max };
 }
@@ -262,7 +272,12 @@ async function exportAll(
   const parts: Part[] = [];
   for (const table of tables) parts.push(...(await partsOf(run, table, id)));
   await sideBySide(parts, parallel, (part) => exportPart(run, part));
-  const exported = tables.map((table) => tableOf(table, parts.filter((part) => part.table === table)));
+  const exported = tables.map((table) =>
+    tableOf(
+      table,
+      parts.filter((part) => part.table === table),
+    ),
+  );
   const paths = exported.flatMap(({ files }) => files.map(({ path }) => `${out}/${path}`));
   await syncFolders(env, foldersOf(paths), out);
   const deletes = exported.reduce((sum, table) => sum + table.deletes, 0);
@@ -356,7 +371,8 @@ function cutScan(scan: ScanOptions, { from, to }: Part): ScanOptions | null {
   if (scan.prefix !== undefined) {
     const prefix = bytesOf(scan.prefix);
     if (to.length > 0 && compareBytes(prefix, to) >= 0) return null;
-    if (compareBytes(prefix, from) >= 0) return to.length === 0 ? scan : withinPrefix(scan, prefix, to);
+    if (compareBytes(prefix, from) >= 0)
+      return to.length === 0 ? scan : withinPrefix(scan, prefix, to);
     const isBeyond = compareBytes(from.subarray(0, prefix.length), prefix) !== 0;
     return isBeyond ? null : withinPrefix(scan, from, to);
   }

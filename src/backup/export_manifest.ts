@@ -81,11 +81,16 @@ export async function readExportManifest(env: Env, dir: string): Promise<ExportM
 }
 
 function isManifest(body: unknown): body is ExportManifest {
-  const { tables, exportFormat, notes } = body as Partial<ExportManifest>;
+  const { tables, exportFormat, notes } = body as Readonly<Record<string, unknown>>;
   return (
     Array.isArray(tables) &&
     Array.isArray(notes) &&
-    EXPORT_FORMATS.includes(exportFormat as ExportFormat) &&
-    tables.every((table) => typeof table.name === 'string' && Array.isArray(table.files))
+    EXPORT_FORMATS.some((format) => format === exportFormat) &&
+    (tables as readonly unknown[]).every(isTable)
   );
+}
+
+function isTable(table: unknown): boolean {
+  const { name, files } = table as Readonly<Record<string, unknown>>;
+  return typeof name === 'string' && Array.isArray(files);
 }

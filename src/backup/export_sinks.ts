@@ -207,12 +207,7 @@ class FamilyFile {
   #row: Uint8Array = new Uint8Array(0);
   #drained = 0;
 
-  private constructor(
-    options: SinkOptions,
-    path: string,
-    name: Uint8Array,
-    writer: HFileWriter,
-  ) {
+  private constructor(options: SinkOptions, path: string, name: Uint8Array, writer: HFileWriter) {
     this.#options = options;
     this.#path = path;
     this.#name = name;

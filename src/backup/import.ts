@@ -18,12 +18,7 @@ import {
   TableNotFoundException,
   canonicalTableName,
 } from '../model/index.ts';
-import type {
-  Connection,
-  Durability,
-  FilterInput,
-  TableSpec,
-} from '../model/index.ts';
+import type { Connection, Durability, FilterInput } from '../model/index.ts';
 import { PackedCell } from '../region/index.ts';
 import { CellWriter } from './cell_writer.ts';
 import { entryFault } from './checked_file.ts';
@@ -104,14 +99,18 @@ function chooseTables(source: ImportSource, options: ImportOptions): Chosen[] {
     (name) => name !== '' && known.length > 0 && !known.includes(canonicalTableName(name)),
   );
   if (stranger !== undefined) {
-    throw new TableNotFoundException(`the export has no table ${stranger}; it has ${known.join(', ')}`);
+    throw new TableNotFoundException(
+      `the export has no table ${stranger}; it has ${known.join(', ')}`,
+    );
   }
   return source.tables
     .filter(({ name }) => name === null || wanted === undefined || wanted.includes(name))
     .map((table) => {
       const target = rename[table.name ?? ''] ?? table.name ?? wanted?.[0] ?? null;
       if (target === null) {
-        throw new IllegalArgumentException(`${table.dir} does not say of which table it is: name one`);
+        throw new IllegalArgumentException(
+          `${table.dir} does not say of which table it is: name one`,
+        );
       }
       return { table, target: canonicalTableName(target) };
     });
@@ -138,7 +137,7 @@ async function prepareTables(
         configuration,
       })),
     };
-    await store.admin.createTable(spec as TableSpec);
+    await store.admin.createTable(spec);
   }
 }
 

@@ -212,7 +212,9 @@ async function* linesOf(env: Env, path: string): AsyncGenerator<string> {
   for await (const line of lines) yield line;
   if (failures.length === 0) return;
   const [cause] = failures;
-  throw new CorruptionException(`the file is cut off or damaged (${String(cause)})`, path, 0, { cause });
+  throw new CorruptionException(`the file is cut off or damaged (${String(cause)})`, path, 0, {
+    cause,
+  });
 }
 
 async function* copied(chunks: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -88,7 +88,10 @@ async function requireReach({ server, from }: LogCopyOptions): Promise<void> {
   const { layout, env } = server;
   const archived = await listSegments(env, layout.archivedWal);
   const live = await listSegments(env, layout.wal);
-  const all = [...archived, ...live.filter(({ number }) => number > (archived.at(-1)?.number ?? 0))];
+  const all = [
+    ...archived,
+    ...live.filter(({ number }) => number > (archived.at(-1)?.number ?? 0)),
+  ];
   let begins = 0n;
   for (let i = all.length - 1; i >= 0; i--) {
     const { firstHigh, firstLow, previous } = all[i]!;
@@ -188,7 +191,8 @@ async function readHeader(server: RegionServer, path: string): Promise<Uint8Arra
   try {
     const bytes = new Uint8Array(SEGMENT_HEADER_SIZE);
     const length = await handle.read(bytes, 0);
-    if (length < SEGMENT_HEADER_SIZE) throw new CorruptionException('a log segment is cut', path, length);
+    if (length < SEGMENT_HEADER_SIZE)
+      throw new CorruptionException('a log segment is cut', path, length);
     decodeSegmentHeader(bytes, path);
     return bytes;
   } finally {

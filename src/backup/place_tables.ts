@@ -1,7 +1,13 @@
 /** Makes built tables those of the store, all in one commit. */
 import type { RegionServer, TableState, TableToPlace } from '../engine/index.ts';
 import type { FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
-import { DEFAULT_NAMESPACE, TableExistsException, TsoNotCalibrated, familySettings, parseTableName } from '../model/index.ts';
+import {
+  DEFAULT_NAMESPACE,
+  TableExistsException,
+  TsoNotCalibrated,
+  familySettings,
+  parseTableName,
+} from '../model/index.ts';
 import { physicalMsOf } from '../tso/index.ts';
 import type { BuiltTable, TableBuilder } from './built_table.ts';
 import { BackupException } from './errors.ts';
@@ -19,10 +25,7 @@ export interface PlaceOptions {
  * Places the tables; answers the commit's TSO. Throws TableExistsException, and BackupException when the cells' write numbers
  * are too far ahead of the clock (`restamp`), or would lose what NEW_VERSION_BEHAVIOR goes by.
  */
-export async function placeTables(
-  builder: TableBuilder,
-  options: PlaceOptions,
-): Promise<bigint> {
+export async function placeTables(builder: TableBuilder, options: PlaceOptions): Promise<bigint> {
   const { server, tables } = builder;
   checkExisting(server, tables, options);
   if (options.restamp) await restamp(tables);
@@ -38,7 +41,9 @@ export async function placeTables(
       replaces: replacedBy(server, table, options),
       files: (record, regions, tso) => {
         placedTso = tso;
-        const records = table.files.map((file) => recordOf(server, file, record, regions, tso, options));
+        const records = table.files.map((file) =>
+          recordOf(server, file, record, regions, tso, options),
+        );
         return [...records, ...server.archive.copiesOf(records)];
       },
     }));
@@ -123,7 +128,8 @@ async function makeNamespaces(
 ): Promise<void> {
   for (const table of tables) {
     const { namespace } = parseTableName(table.schema.name);
-    if (namespace === DEFAULT_NAMESPACE || manifest.get('namespace', namespace) !== undefined) continue;
+    if (namespace === DEFAULT_NAMESPACE || manifest.get('namespace', namespace) !== undefined)
+      continue;
     const known = namespaces.find(({ name }) => name === namespace);
     await schema.createNamespace(namespace, known?.configuration ?? {});
   }

@@ -44,7 +44,11 @@ async function openView(env: Env, dir: string, options: ReadOnlyOptions): Promis
   await view.fs.ensureFolder(VIEW_ROOT);
   const { logger } = options;
   const open = (): Promise<RegionServer> =>
-    openServer(root, { env: view, autoCompact: false, ...(logger === undefined ? {} : { logger }) });
+    openServer(root, {
+      env: view,
+      autoCompact: false,
+      ...(logger === undefined ? {} : { logger }),
+    });
   const backup = await backupAt(env, dir, options.id ?? null);
   if (backup !== null) {
     const { asOf } = options;
@@ -69,7 +73,9 @@ async function backupAt(
 ): Promise<{ readonly dest: string; readonly id: string | null } | null> {
   if ((await env.fs.stat(`${dir}/${BACKUP_MANIFEST}`)) !== null) {
     const at = dir.lastIndexOf('/');
-    return at < 0 ? { dest: '.', id: dir } : { dest: dir.slice(0, at) || '/', id: dir.slice(at + 1) };
+    return at < 0
+      ? { dest: '.', id: dir }
+      : { dest: dir.slice(0, at) || '/', id: dir.slice(at + 1) };
   }
   return (await holdsBackups(env, dir)) ? { dest: dir, id } : null;
 }

@@ -5,34 +5,37 @@
  *
  * A new folder is built beside its place and gets its name last; into a store that is there the tables are placed by one commit.
  */
-import {
-  ARCHIVED_FLAG,
-  MERGED_FLAG,
-  PART_FLAG,
-  highOf,
-  joinHalves,
-  lowOf,
-  openServer,
-} from '../engine/index.ts';
+import { MERGED_FLAG, highOf, joinHalves, lowOf, openServer } from '../engine/index.ts';
 import type { Logger, RegionServer } from '../engine/index.ts';
-import { READY, WAIT, compareBytes } from '../cell/index.ts';
+import { READY, WAIT } from '../cell/index.ts';
 import type { CellSource } from '../cell/index.ts';
 import { BlockCache, HFileReader } from '../hfile/index.ts';
 import { CorruptionException, IoException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import type { FileRecord, NamespaceRecord } from '../manifest/index.ts';
-import { IllegalArgumentException, TableNotFoundException, canonicalTableName } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  TableNotFoundException,
+  canonicalTableName,
+} from '../model/index.ts';
 import type { TableSchema } from '../model/index.ts';
 import { DroppedAfter } from '../region/index.ts';
 import { KIND_COMMIT, LogReader } from '../wal/index.ts';
 import type { LogRecord } from '../wal/index.ts';
 import type { BackedFile, Backup, BackupPart, CatalogTable } from './backup_format.ts';
 import { entriesOf, sizeOf } from './backup_format.ts';
-import { BuiltTable, TableBuilder } from './built_table.ts';
-import type { FileFacts } from './built_table.ts';
+import { TableBuilder } from './built_table.ts';
+import type { BuiltTable } from './built_table.ts';
 import { chooseChain, listBackups } from './chains.ts';
 import type { AsOfMoment, ChosenChain } from './chains.ts';
-import { copyChecked, ensureDurableFolder, entryFault, entryLengthFault, linkSynced } from './checked_file.ts';
+import {
+  copyChecked,
+  ensureDurableFolder,
+  entryFault,
+  entryLengthFault,
+  linkSynced,
+} from './checked_file.ts';
+import { isWithin, rowsOf, spread } from './file_rows.ts';
 import { placeTables } from './place_tables.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -310,7 +313,10 @@ class Restore {
     for (const table of this.#chosen(alive)) {
       // Where the table was in the full backup, its files fit the borders of then.
       const first = parts[0]!.catalog.tables.find(({ record }) => record.id === table.record.id);
-      this.#makeTable(table, (first ?? table).regions.map(({ startKey }) => startKey));
+      this.#makeTable(
+        table,
+        (first ?? table).regions.map(({ startKey }) => startKey),
+      );
     }
   }
 
@@ -498,82 +504,12 @@ async function tryLink(env: Env, from: string, to: string): Promise<boolean> {
 }
 
 /** A cell's length without the place for tags that it may have in a file with tags. */
-function lengthOf(cell: { readonly length: number; readonly tagsLength: number; readonly at: number; readonly valueAt: number; readonly valueLength: number }): number {
+function lengthOf(cell: {
+  readonly length: number;
+  readonly tagsLength: number;
+  readonly at: number;
+  readonly valueAt: number;
+  readonly valueLength: number;
+}): number {
   return cell.tagsLength === 0 ? cell.valueAt + cell.valueLength - cell.at : cell.length;
 }
-
-const NO_KEY: Uint8Array = new Uint8Array(0);
-
-/** The rows of its file that a record stands for. */
-function rowsOf(record: FileRecord, part: BackupPart): { readonly from: Uint8Array; readonly to: Uint8Array } {
-  if (record.reference !== null) return { from: record.reference.fromRow, to: record.reference.toRow };
-  if (!record.flags.includes(PART_FLAG)) return { from: NO_KEY, to: NO_KEY };
-  if (record.regionId === null) {
-    // A record for the archive: its region may be gone, its rows say what it stood for.
-    return { from: record.firstRow ?? NO_KEY, to: record.lastRow === null ? NO_KEY : after(record.lastRow) };
-  }
-  for (const { regions } of part.catalog.tables) {
-    const region = regions.find(({ id }) => id === record.regionId);
-    if (region !== undefined) return { from: region.startKey, to: region.endKey };
-  }
-  return { from: record.firstRow ?? NO_KEY, to: record.lastRow === null ? NO_KEY : after(record.lastRow) };
-}
-
-/** The least row above this one. */
-function after(row: Uint8Array): Uint8Array {
-  const next = new Uint8Array(row.length + 1);
-  next.set(row);
-  return next;
-}
-
-function isWithin(row: Uint8Array, from: Uint8Array, to: Uint8Array): boolean {
-  return compareBytes(row, from) >= 0 && (to.length === 0 || compareBytes(row, to) < 0);
-}
-
-/** A record of each region of the new table that has rows of the file. */
-function spread(
-  record: FileRecord,
-  table: BuiltTable,
-  part: BackupPart,
-  path: string,
-): { readonly region: number; readonly facts: FileFacts }[] {
-  const { from, to } = rowsOf(record, part);
-  const { firstRow, lastRow } = record;
-  if (firstRow === null || lastRow === null) return [];
-  const isPart = from.length > 0 || to.length > 0;
-  const found: { region: number; facts: FileFacts }[] = [];
-  for (let region = 0; region < table.startKeys.length; region++) {
-    const startKey = table.startKeys[region]!;
-    const endKey = table.endKey(region);
-    if (compareBytes(lastRow, startKey) < 0) break;
-    if (endKey.length > 0 && compareBytes(firstRow, endKey) >= 0) continue;
-    const isWhole = compareBytes(firstRow, startKey) >= 0 && (endKey.length === 0 || compareBytes(lastRow, endKey) < 0);
-    const bounds = { fromRow: compareBytes(from, startKey) > 0 ? from : startKey, toRow: earlier(to, endKey) };
-    found.push({
-      region,
-      facts: {
-        ...withoutIds(record),
-        path,
-        kind: 'store',
-        dropTso: null,
-        maxFlushedTso: null,
-        removedTso: null,
-        flags: record.flags.filter((flag) => flag !== PART_FLAG && flag !== ARCHIVED_FLAG),
-        reference: isWhole && !isPart ? null : { fileId: record.id, ...bounds },
-      },
-    });
-  }
-  return found;
-}
-
-function withoutIds(record: FileRecord): FileFacts {
-  const { id: _id, tableId: _table, regionId: _region, familyId: _family, addedTso: _added, ...facts } = record;
-  return facts;
-}
-
-function earlier(a: Uint8Array, b: Uint8Array): Uint8Array {
-  if (a.length === 0) return b;
-  if (b.length === 0) return a;
-  return compareBytes(a, b) < 0 ? a : b;
-}
-

@@ -247,7 +247,8 @@ export function keyValueOf(cell: {
   readonly tags: Uint8Array;
 }): Uint8Array {
   const { row, family, qualifier, value, tags, timestamp, type } = cell;
-  if (row.length === 0 || row.length > 0x7fff) throw new MessageFault(`a row of ${row.length} bytes`);
+  if (row.length === 0 || row.length > 0x7fff)
+    throw new MessageFault(`a row of ${row.length} bytes`);
   if (family.length > 127) throw new MessageFault(`a family of ${family.length} bytes`);
   if (tags.length > 0xffff) throw new MessageFault(`tags of ${tags.length} bytes`);
   if (timestamp >> 63n !== 0n) throw new MessageFault(`timestamp ${timestamp} is out of range`);

@@ -19,10 +19,9 @@ export interface Sealed {
 
 const sealOf = (body: object): string => crcText(crc32(Buffer.from(JSON.stringify(body), 'utf8')));
 
-/** Writes the manifest under a passing name, syncs it and gives it its own; the folder is synced. */
+/** Writes the manifest under a passing name, syncs it and gives it its own; the folder is synced. `body` has no `crc32`. */
 export async function writeSealed(env: Env, path: string, body: Sealed): Promise<void> {
-  const { crc32: _, ...rest } = body as Sealed & { crc32?: string };
-  const text = `${JSON.stringify({ ...rest, crc32: sealOf(rest) }, null, 1)}\n`;
+  const text = `${JSON.stringify({ ...body, crc32: sealOf(body) }, null, 1)}\n`;
   const passing = `${path}.new`;
   await env.fs.remove(passing);
   const handle = await env.fs.open(passing, 'create');
@@ -57,10 +56,16 @@ export async function readSealed(
   }
   const { crc32: seal, ...body } = parsed as Record<string, unknown>;
   if (seal !== sealOf(body)) {
-    throw new CorruptionException(`the manifest was changed: its CRC-32 is not ${String(seal)}`, path, 0);
+    throw new CorruptionException(
+      `the manifest was changed: its CRC-32 is not ${String(seal)}`,
+      path,
+      0,
+    );
   }
   if (body['format'] !== wanted.format) {
-    throw new ExportFormatException(`${path} is of format ${String(body['format'])}, not ${wanted.format}`);
+    throw new ExportFormatException(
+      `${path} is of format ${String(body['format'])}, not ${wanted.format}`,
+    );
   }
   if (typeof body['version'] !== 'number' || body['version'] > wanted.version) {
     throw new ExportFormatException(

@@ -75,7 +75,14 @@ export async function runTask(
   }
 }
 
-const KINDS: ReadonlySet<string> = new Set(['export', 'import', 'backup', 'restore', 'fork', 'reconcile']);
+const KINDS: ReadonlySet<string> = new Set([
+  'export',
+  'import',
+  'backup',
+  'restore',
+  'fork',
+  'reconcile',
+]);
 
 /** Checks what came from outside: kind and paths; options are checked by the work itself. Throws IllegalArgumentException. */
 export function taskOf(value: unknown): Task {
@@ -90,7 +97,10 @@ export function taskOf(value: unknown): Task {
     throw new IllegalArgumentException(`${place} must be an absolute path on the server's machine`);
   }
   const { tables = null } = task!;
-  if (tables !== null && !(Array.isArray(tables) && tables.every((name) => typeof name === 'string'))) {
+  if (
+    tables !== null &&
+    !(Array.isArray(tables) && tables.every((name) => typeof name === 'string'))
+  ) {
     throw new IllegalArgumentException('tables must be a list of names, or null for all');
   }
   const options = task!['options'] ?? {};

@@ -71,7 +71,8 @@ export function parseJsonLine(line: string): Uint8Array {
   } catch (cause) {
     throw new MessageFault('this is no JSON object', { cause });
   }
-  if (typeof parsed !== 'object' || parsed === null) throw new MessageFault('this is no JSON object');
+  if (typeof parsed !== 'object' || parsed === null)
+    throw new MessageFault('this is no JSON object');
   const members = parsed as Record<string, unknown>;
   const text = (name: string, fallback: string | null): string => {
     const member = members[name] ?? fallback;
@@ -106,7 +107,9 @@ export function parseCsvFields(fields: readonly string[]): Uint8Array {
   return cellOf({ row, family, qualifier, ts, type, value, tags });
 }
 
-function cellOf(cell: Readonly<Record<'row' | 'family' | 'qualifier' | 'ts' | 'type' | 'value' | 'tags', string>>): Uint8Array {
+function cellOf(
+  cell: Readonly<Record<'row' | 'family' | 'qualifier' | 'ts' | 'type' | 'value' | 'tags', string>>,
+): Uint8Array {
   const type = TYPE_CODES.get(cell.type);
   if (type === undefined) throw new MessageFault(`type '${cell.type}' is unknown`);
   if (!/^\d{1,19}$/.test(cell.ts)) throw new MessageFault(`timestamp '${cell.ts}' is no number`);

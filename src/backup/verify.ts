@@ -78,7 +78,8 @@ async function countCells(
     }
     return count;
   } catch (error) {
-    if (error instanceof StoreException && error.code === 'CorruptionException') return error.message;
+    if (error instanceof StoreException && error.code === 'CorruptionException')
+      return error.message;
     throw error;
   }
 }

@@ -110,7 +110,9 @@ export function replayToHFiles(
   out: string,
   options: ReplayOptions = {},
 ): Promise<ReplayReport> {
-  return replay(source, new HFileTarget(new Work(env, options), out), options, () => Promise.resolve());
+  return replay(source, new HFileTarget(new Work(env, options), out), options, () =>
+    Promise.resolve(),
+  );
 }
 
 async function replay(
@@ -154,7 +156,8 @@ class Replay {
       Object.entries(options.rename ?? {}).map(([from, to]) => [canonicalTableName(from), to]),
     );
     for (const record of source.tables) {
-      if (wanted === null ? record.name.startsWith('hbase:') : !wanted.includes(record.name)) continue;
+      if (wanted === null ? record.name.startsWith('hbase:') : !wanted.includes(record.name))
+        continue;
       const table = canonicalTableName(rename.get(record.name) ?? record.name);
       this.#tables.set(record.id, table);
       this.#target.open(table, record);
@@ -341,7 +344,8 @@ class HFileTarget implements Target {
     while (state !== END) {
       if (state === WAIT) await cursor.load();
       const { cell } = cursor;
-      const isRepeat = compareBytes(cell.block.subarray(cell.rowAt, cell.timestampAt + 9), key) === 0;
+      const isRepeat =
+        compareBytes(cell.block.subarray(cell.rowAt, cell.timestampAt + 9), key) === 0;
       if (!isRepeat) {
         key = cell.block.slice(cell.rowAt, cell.timestampAt + 9);
         if (state === READY && writer.append(cell)) await writer.drain();

@@ -83,7 +83,12 @@ function addCreate(group: Command, context: CliContext): void {
         ...(tables === undefined ? {} : { tables: tables.split(',') }),
         ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
       };
-      const summary = await runOrAsk(context, flags, { task: 'backup', dest, options }, 'backing up');
+      const summary = await runOrAsk(
+        context,
+        flags,
+        { task: 'backup', dest, options },
+        'backing up',
+      );
       if (summary === null) return;
       const printer = context.printer(flags);
       printer.either({ created: true, ...summary }, `Created ${summaryText(summary)}`);
@@ -191,7 +196,8 @@ interface PruneFlags extends TargetOptions {
 /** `3`: so many chains; `30d`, `12h`: those that reach into that time. */
 function parseKeep(text: string): PruneRule {
   const match = /^(\d{1,6})([dhm]?)$/.exec(text);
-  if (match === null) throw new UsageError(`'${text}' is neither a count of chains nor an age such as 30d`);
+  if (match === null)
+    throw new UsageError(`'${text}' is neither a count of chains nor an age such as 30d`);
   const count = Number(match[1]);
   const unit = { '': 0, d: 86_400_000, h: 3_600_000, m: 60_000 }[match[2]!]!;
   return unit === 0 ? { chains: count } : { ageMs: count * unit };

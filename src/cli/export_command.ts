@@ -85,10 +85,24 @@ export function addExportCommands(program: Command, context: CliContext): void {
     .usage('[options] <TABLE...> <OUT>')
     .description('write tables, as of one moment, into a folder')
     .option('--all', 'all tables: only OUT is named')
-    .addOption(new Option('--format <F>', 'of the files').choices(EXPORT_FORMATS).default('sequencefile'))
-    .option('--versions <N>', 'versions a column at most, or ALL; default 1, with --raw ALL', parseVersions)
-    .option('--start-time <MS>', 'only cells from this timestamp on; below 0 counts as 0', parseTime)
-    .option('--end-time <MS>', "only cells before this timestamp, at most the export's start", parseTime)
+    .addOption(
+      new Option('--format <F>', 'of the files').choices(EXPORT_FORMATS).default('sequencefile'),
+    )
+    .option(
+      '--versions <N>',
+      'versions a column at most, or ALL; default 1, with --raw ALL',
+      parseVersions,
+    )
+    .option(
+      '--start-time <MS>',
+      'only cells from this timestamp on; below 0 counts as 0',
+      parseTime,
+    )
+    .option(
+      '--end-time <MS>',
+      "only cells before this timestamp, at most the export's start",
+      parseTime,
+    )
     .option('--raw', 'delete markers and hidden cells too')
     .option('--columns <COLUMN,...>', 'families or columns, fam or fam:qual')
     .option('--prefix <BYTES>', 'rows that begin with these bytes')
@@ -97,7 +111,12 @@ export function addExportCommands(program: Command, context: CliContext): void {
     .option('--filter <TEXT>', "a filter in HBase's filter language")
     .option('--as-of <TIME>', 'as of a TSO or a time', parseAsOf)
     .option('--compress <C>', 'none, gz, deflate; of HFiles none, gz, snappy, lz4, zstd')
-    .option('--parallel <N>', 'files written side by side', (text: string) => parseCount(text, 1), 2)
+    .option(
+      '--parallel <N>',
+      'files written side by side',
+      (text: string) => parseCount(text, 1),
+      2,
+    )
     .addHelpText('after', EXPORT_HELP)
     .action(async (words: string[], _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();

@@ -41,7 +41,7 @@ export async function runOrAsk<T extends Task>(
   try {
     if (!(store instanceof EmbeddedConnection)) throw new UsageError('this works on a data folder');
     const connection = store;
-    return await guarded(context, progress, () => 
+    return await guarded(context, progress, () =>
       runTask(connection, task, progress.options, context.io.env),
     );
   } finally {

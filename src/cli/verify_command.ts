@@ -15,7 +15,9 @@ interface VerifyFlags extends GlobalOptions {
 export function addVerifyCommand(program: Command, context: CliContext): void {
   program
     .command('verify <DIR>')
-    .description('check the files of an export, or of a folder of backups, against counts and checksums')
+    .description(
+      'check the files of an export, or of a folder of backups, against counts and checksums',
+    )
     .option('--quick', 'lengths and checksums only, cells are not read')
     .action(async (dir: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<VerifyFlags>();

@@ -48,7 +48,9 @@ interface RangeFlags extends GlobalOptions {
 
 /** Adds the group `wal` to the program. */
 export function addWalCommands(program: Command, context: CliContext): void {
-  const group = program.command('wal').description('look into the write-ahead log, keep it, replay it');
+  const group = program
+    .command('wal')
+    .description('look into the write-ahead log, keep it, replay it');
   addDump(group, context);
   addVerify(group, context);
   addArchive(group, context);
@@ -197,7 +199,8 @@ function addArchive(group: Command, context: CliContext): void {
     .addHelpText('after', ARCHIVE_HELP)
     .action(async (_: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ArchiveFlags>();
-      if (flags.on === true && flags.off === true) throw new UsageError('--on and --off exclude each other');
+      if (flags.on === true && flags.off === true)
+        throw new UsageError('--on and --off exclude each other');
       await context.withStore(flags, async (store, printer) => {
         const server = serverOf(store);
         if (flags.on === true) await keepFromNow(server);
@@ -244,7 +247,9 @@ interface ReplayFlags extends RangeFlags {
 }
 
 function addReplay(group: Command, context: CliContext): void {
-  rangeOptions(group.command('replay <SRC>').description("write a log's cells into tables, or HFiles"))
+  rangeOptions(
+    group.command('replay <SRC>').description("write a log's cells into tables, or HFiles"),
+  )
     .option('--tables <TABLE,...>', 'only these tables of the log')
     .option('--rename <OLD=NEW...>', 'other names for tables')
     .option('--hfiles <OUT>', 'into a folder for a bulk load instead of tables')

@@ -37,8 +37,8 @@ export function workProgress(context: CliContext, verb: string): WorkProgress {
 }
 
 interface Shown {
-  update(figures: WorkFigures): void;
-  stop(): Promise<void>;
+  readonly update: (figures: WorkFigures) => void;
+  readonly stop: () => Promise<void>;
 }
 
 const mebibytes = (bytes: number): string => (bytes / MEBIBYTE).toFixed(1);

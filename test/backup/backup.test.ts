@@ -36,7 +36,9 @@ async function rawCells(connection: Connection, table: string): Promise<string[]
   for await (const result of connection.table(table).scan({ raw: true, versions: 1000 })) {
     for (const { family, qualifier, ts, type, value, tags, tso } of result.cells) {
       const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
-      lines.push(`${result.rowText} ${family}:${text(qualifier)}@${ts} ${type} ${text(value)} ${text(tags)} #${tso}`);
+      lines.push(
+        `${result.rowText} ${family}:${text(qualifier)}@${ts} ${type} ${text(value)} ${text(tags)} #${tso}`,
+      );
     }
   }
   return lines;
@@ -82,9 +84,15 @@ describe('states of any moment', () => {
     expect((await verifyBackups(env, 'backups', null)).faults).toEqual([]);
     const first = backups[0]!.toTso;
     const last = backups.at(-1)!.toTso;
-    const covered = transfers.history.map(({ tso }) => tso).filter((tso) => tso >= first && tso <= last);
+    const covered = transfers.history
+      .map(({ tso }) => tso)
+      .filter((tso) => tso >= first && tso <= last);
     expect(covered.length).toBeGreaterThan(5);
-    const moments = [first, last, ...covered.filter((_, i) => i % Math.ceil(covered.length / 12) === 0)];
+    const moments = [
+      first,
+      last,
+      ...covered.filter((_, i) => i % Math.ceil(covered.length / 12) === 0),
+    ];
     for (const asOf of moments) {
       await withRestored({ asOf }, async (restored) => {
         const state = await readState(restored);
@@ -95,7 +103,8 @@ describe('states of any moment', () => {
       });
     }
     // As-of reads of the source agree.
-    for (const asOf of moments) expect(sorted(await readState(store, asOf))).toEqual(sorted(transfers.at(asOf)));
+    for (const asOf of moments)
+      expect(sorted(await readState(store, asOf))).toEqual(sorted(transfers.at(asOf)));
   });
 
   test('every cell, version and marker comes back with its write number', async () => {
@@ -121,7 +130,9 @@ describe('states of any moment', () => {
       const kept = atFull.filter((cell) => !cell.startsWith('r f:q@4 '));
       for (const cell of kept) expect(cells).toContain(cell);
       expect(cells.length).toBe(kept.length + 3);
-      expect((await restored.table('t').get('r', { versions: 9 }))?.cells.map(({ ts }) => ts)).toEqual([5n, 4n]);
+      expect(
+        (await restored.table('t').get('r', { versions: 9 }))?.cells.map(({ ts }) => ts),
+      ).toEqual([5n, 4n]);
     });
     expect(asOf).toBeGreaterThan(backups[0]!.toTso);
   });
@@ -142,8 +153,12 @@ describe('states of any moment', () => {
     expect(await at(second)).toEqual({ 'f:a': '1', 'f:b': '2' });
     expect(await at(third)).toEqual({ 'f:b': '2' });
     expect(await at(backups[1]!.toTso)).toEqual({ 'f:b': '2' });
-    await expect(restoreBackup(env, 'backups', 'x', { asOf: first - 1n })).rejects.toThrow(/no backup in backups covers/);
-    await expect(restoreBackup(env, 'backups', 'x', { asOf: backups[1]!.toTso + 1n })).rejects.toThrow(/no backup in backups covers/);
+    await expect(restoreBackup(env, 'backups', 'x', { asOf: first - 1n })).rejects.toThrow(
+      /no backup in backups covers/,
+    );
+    await expect(
+      restoreBackup(env, 'backups', 'x', { asOf: backups[1]!.toTso + 1n }),
+    ).rejects.toThrow(/no backup in backups covers/);
     expect(await env.fs.stat('x')).toBeNull();
   });
 });
@@ -154,12 +169,13 @@ describe('what changes beside cells', () => {
     await store.table('t').put('r', { 'f:q': '1', 'g:q': '1' });
     await createBackup(store.server, 'backups');
     const moments: [bigint, object][] = [];
-    const note = async (want: object): Promise<void> => void moments.push([await store.tso(), want]);
+    const note = async (want: object): Promise<void> =>
+      void moments.push([await store.tso(), want]);
     await store.admin.addFamily('t', 'h');
     await store.table('t').put('r', { 'h:q': '2' });
     await note({ t: { 'f:q': '1', 'g:q': '1', 'h:q': '2' } });
     await store.admin.dropFamily('t', 'g');
-    await store.admin.createTable({ name: 'u', families: ['f'], SPLITS: ['m'] } as never);
+    await store.admin.createTable({ name: 'u', families: ['f'], SPLITS: ['m'] });
     await store.table('u').put('r', { 'f:q': 'u' });
     await note({ t: { 'f:q': '1', 'h:q': '2' }, u: { 'f:q': 'u' } });
     await store.admin.addFamily('t', 'g');
@@ -188,7 +204,7 @@ describe('what changes beside cells', () => {
     const { exportTables } = await import('../../src/backup/index.ts');
     await exportTables(donor, env, ['t'], 'bulk', { format: 'hfile' });
     await donor.close();
-    await store.admin.createTable({ name: 't', families: ['f'], SPLITS: ['m'] } as never);
+    await store.admin.createTable({ name: 't', families: ['f'], SPLITS: ['m'] });
     await createBackup(store.server, 'backups');
     const { tso } = await store.admin.bulkLoad('t', 'bulk/default/t');
     const deleted = await store.table('t').delete('n', { ts: 10 });
@@ -261,15 +277,22 @@ describe('chains', () => {
 
   test('a missing link is named; what others hang on is not deleted by itself', async () => {
     const [full, one, two] = await three();
-    await expect(deleteBackups(env, 'backups', [one!.id], false)).rejects.toThrow(new RegExp(`${two!.id} hang`));
+    await expect(deleteBackups(env, 'backups', [one!.id], false)).rejects.toThrow(
+      new RegExp(`${two!.id} hang`),
+    );
     await env.fs.remove(`backups/${one!.id}`);
     await expect(restoreBackup(env, 'backups', 'x')).rejects.toThrow(
       `backup ${two!.id} hangs on ${one!.id}, which is missing from backups`,
     );
     expect((await verifyBackups(env, 'backups', null)).faults).toEqual([
-      { path: `backups/${two!.id}`, what: `backup ${two!.id} hangs on ${one!.id}, which is missing from backups` },
+      {
+        path: `backups/${two!.id}`,
+        what: `backup ${two!.id} hangs on ${one!.id}, which is missing from backups`,
+      },
     ]);
-    await expect(createBackup(store.server, 'backups', { incremental: true })).rejects.toThrow(/which is missing/);
+    await expect(createBackup(store.server, 'backups', { incremental: true })).rejects.toThrow(
+      /which is missing/,
+    );
     expect(await deleteBackups(env, 'backups', [full!.id], true)).toEqual([full!.id]);
   });
 
@@ -340,7 +363,8 @@ describe('chains', () => {
     await withRestored({}, async (restored) => expect(await restored.table('t').count()).toBe(200));
     await write();
     expect((await env.fs.list('source/archive/wal')).length).toBeGreaterThan(0);
-    for (const name of await env.fs.list('source/archive/wal')) await env.fs.remove(`source/archive/wal/${name}`);
+    for (const name of await env.fs.list('source/archive/wal'))
+      await env.fs.remove(`source/archive/wal/${name}`);
     await expect(createBackup(store.server, 'backups', { incremental: true })).rejects.toThrow(
       /the log reaches back to \d+ only, and not to \d+, where the last backup ended: take a full backup/,
     );
@@ -359,7 +383,9 @@ describe('restores', () => {
     await transfers.begin();
     const backup = await createBackup(store.server, 'backups');
     for (let i = 0; i < 20; i++) await transfers.step();
-    await expect(restoreIntoServer(store.server, 'backups', { tables: ['a'] })).rejects.toMatchObject({
+    await expect(
+      restoreIntoServer(store.server, 'backups', { tables: ['a'] }),
+    ).rejects.toMatchObject({
       code: 'TableExistsException',
     });
     await restoreIntoServer(store.server, 'backups', { tables: ['a'], rename: { a: 'a2' } });
@@ -388,7 +414,9 @@ describe('restores', () => {
     store.server.oracle.raiseAbove((await store.tso()) + (3_600_000n << 18n));
     const late = await table.put('late', { 'f:q': 'v' }, { ts: 9 });
     await createBackup(store.server, 'backups');
-    await expect(restoreBackup(env, 'backups', 'restored')).rejects.toThrow(/ahead of the clock.*restamp/);
+    await expect(restoreBackup(env, 'backups', 'restored')).rejects.toThrow(
+      /ahead of the clock.*restamp/,
+    );
     expect(await env.fs.stat('restored')).toBeNull();
     await withRestored({ restamp: true }, async (restored) => {
       const cells = (await restored.table('t').get('r', { versions: 5 }))?.cells ?? [];
@@ -403,14 +431,22 @@ describe('restores', () => {
 
   test('flipped, cut and missing files are found by verify and refused by restore', async () => {
     await store.admin.createTable({ name: 't', families: ['f'] });
-    for (let i = 0; i < 50; i++) await store.table('t').put(`r${i}`, { 'f:q': 'v' }, { durability: i % 9 === 0 ? 'SKIP_WAL' : 'FSYNC_WAL' });
+    for (let i = 0; i < 50; i++)
+      await store
+        .table('t')
+        .put(`r${i}`, { 'f:q': 'v' }, { durability: i % 9 === 0 ? 'SKIP_WAL' : 'FSYNC_WAL' });
     await createBackup(store.server, 'backups');
-    for (let i = 0; i < 50; i++) await store.table('t').put(`s${i}`, { 'f:q': 'v' }, { durability: i % 9 === 0 ? 'SKIP_WAL' : 'FSYNC_WAL' });
+    for (let i = 0; i < 50; i++)
+      await store
+        .table('t')
+        .put(`s${i}`, { 'f:q': 'v' }, { durability: i % 9 === 0 ? 'SKIP_WAL' : 'FSYNC_WAL' });
     await createBackup(store.server, 'backups', { incremental: true });
     const { backups } = await listBackups(env, 'backups');
     const paths = backups.flatMap(({ id, parts }) => [
       `backups/${id}/backup.json`,
-      ...parts.flatMap(({ files, log }) => [...files, ...log].map(({ path }) => `backups/${id}/${path}`)),
+      ...parts.flatMap(({ files, log }) =>
+        [...files, ...log].map(({ path }) => `backups/${id}/${path}`),
+      ),
     ]);
     expect(paths.length).toBeGreaterThanOrEqual(5);
     for (const path of paths) {
@@ -429,7 +465,10 @@ describe('restores', () => {
         expect(faults.length, `${path} ${damage}`).toBeGreaterThan(0);
         const isOldest = path.startsWith(`backups/${backups[0]!.id}/`);
         const options = isOldest || !path.endsWith('backup.json') ? {} : { id: backups[1]!.id };
-        await expect(restoreBackup(env, 'backups', 'restored', options), `${path} ${damage}`).rejects.toThrow(/damaged|changed|missing|bytes|CRC|no whole/);
+        await expect(
+          restoreBackup(env, 'backups', 'restored', options),
+          `${path} ${damage}`,
+        ).rejects.toThrow(/damaged|changed|missing|bytes|CRC|no whole/);
         expect(await env.fs.stat('restored')).toBeNull();
         expect(await env.fs.stat('restored.restoring')).toBeNull();
       }
@@ -447,12 +486,20 @@ describe('restores', () => {
     await store.table('t').put('r', { 'f:q': '1' });
     await createBackup(store.server, 'backups');
     const stopped = { isStopped: () => true };
-    await expect(restoreBackup(env, 'backups', 'restored', stopped)).rejects.toMatchObject({ code: 'InterruptedIOException' });
+    await expect(restoreBackup(env, 'backups', 'restored', stopped)).rejects.toMatchObject({
+      code: 'InterruptedIOException',
+    });
     expect(await env.fs.stat('restored')).toBeNull();
     const files = await store.files();
-    await expect(restoreIntoServer(store.server, 'backups', { ...stopped, overwrite: true })).rejects.toMatchObject({ code: 'InterruptedIOException' });
+    await expect(
+      restoreIntoServer(store.server, 'backups', { ...stopped, overwrite: true }),
+    ).rejects.toMatchObject({ code: 'InterruptedIOException' });
     expect(await store.files()).toEqual(files);
-    await expect(createBackup(store.server, 'backups', stopped)).rejects.toMatchObject({ code: 'InterruptedIOException' });
-    expect((await env.fs.list('backups')).filter((name) => name.startsWith('.partial'))).toEqual([]);
+    await expect(createBackup(store.server, 'backups', stopped)).rejects.toMatchObject({
+      code: 'InterruptedIOException',
+    });
+    expect((await env.fs.list('backups')).filter((name) => name.startsWith('.partial'))).toEqual(
+      [],
+    );
   });
 });

@@ -58,7 +58,9 @@ async function judge(env: SimEnv, transfers: Transfers): Promise<void> {
       return createBackup(store.server, '/backups');
     },
   );
-  expect((await env.fs.list('/backups')).filter((name) => /^\.partial-[0-9a-f]{8}-/.test(name))).toEqual([]);
+  expect(
+    (await env.fs.list('/backups')).filter((name) => /^\.partial-[0-9a-f]{8}-/.test(name)),
+  ).toEqual([]);
   await store.close();
   await restoreBackup(env, '/backups', '/restored', {});
   const restored = await start(env, '/restored');
@@ -67,7 +69,9 @@ async function judge(env: SimEnv, transfers: Transfers): Promise<void> {
   await restored.close();
 }
 
-async function prepared(seed: number): Promise<{ env: SimEnv; store: EmbeddedConnection; transfers: Transfers }> {
+async function prepared(
+  seed: number,
+): Promise<{ env: SimEnv; store: EmbeddedConnection; transfers: Transfers }> {
   const env = simEnv({ seed });
   const store = await env.drive(start(env));
   const transfers = new Transfers(store, seed);
@@ -81,34 +85,41 @@ async function prepared(seed: number): Promise<{ env: SimEnv; store: EmbeddedCon
 }
 
 describe('crashes', () => {
-  test.each([1, 2])('of full and incremental backups, and of merging them (seed %s)', async (seed) => {
-    const { env, store, transfers } = await prepared(seed);
-    const crashed = await crashesOf(env, seed, async () => {
-      await createBackup(store.server, '/backups');
-    });
-    for (const after of crashed) await after.drive(judge(after, transfers));
-    await env.drive(transfers.step());
-    const more = await crashesOf(env, seed + 100, async () => {
-      await createBackup(store.server, '/backups', { incremental: true });
-    });
-    for (const after of more) await after.drive(judge(after, transfers));
-    const merged = await crashesOf(env, seed + 200, async () => {
-      const { backups } = await listBackups(env, '/backups');
-      await mergeBackups(env, '/backups', backups.map(({ id }) => id));
-    });
-    for (const after of merged) {
-      await after.drive(
-        (async () => {
-          const { backups, broken } = await listBackups(after, '/backups');
-          expect(broken).toEqual([]);
-          expect(backups.length).toBeGreaterThan(0);
-          await judge(after, transfers);
-        })(),
-      );
-    }
-    expect(crashed.length + more.length + merged.length).toBeGreaterThan(20);
-    await env.drive(store.close());
-  });
+  test.each([1, 2])(
+    'of full and incremental backups, and of merging them (seed %s)',
+    async (seed) => {
+      const { env, store, transfers } = await prepared(seed);
+      const crashed = await crashesOf(env, seed, async () => {
+        await createBackup(store.server, '/backups');
+      });
+      for (const after of crashed) await after.drive(judge(after, transfers));
+      await env.drive(transfers.step());
+      const more = await crashesOf(env, seed + 100, async () => {
+        await createBackup(store.server, '/backups', { incremental: true });
+      });
+      for (const after of more) await after.drive(judge(after, transfers));
+      const merged = await crashesOf(env, seed + 200, async () => {
+        const { backups } = await listBackups(env, '/backups');
+        await mergeBackups(
+          env,
+          '/backups',
+          backups.map(({ id }) => id),
+        );
+      });
+      for (const after of merged) {
+        await after.drive(
+          (async () => {
+            const { backups, broken } = await listBackups(after, '/backups');
+            expect(broken).toEqual([]);
+            expect(backups.length).toBeGreaterThan(0);
+            await judge(after, transfers);
+          })(),
+        );
+      }
+      expect(crashed.length + more.length + merged.length).toBeGreaterThan(20);
+      await env.drive(store.close());
+    },
+  );
 
   test('of a restore: the target is as it was, or restored', async () => {
     const { env, store, transfers } = await prepared(3);
@@ -149,7 +160,8 @@ describe('crashes', () => {
           if (JSON.stringify(state) === JSON.stringify(then)) restoredCount++;
           else expect(state).toEqual(before);
           const named = new Set((await recovered.files()).map(({ path }) => path));
-          for (const path of named) expect(await after.fs.stat(`/data/${path}`), path).not.toBeNull();
+          for (const path of named)
+            expect(await after.fs.stat(`/data/${path}`), path).not.toBeNull();
           await recovered.close();
         })(),
       );

@@ -29,7 +29,9 @@ async function rawCells(connection: Connection, table: string): Promise<string[]
   for await (const result of connection.table(table).scan({ raw: true, versions: 1000 })) {
     for (const { row, family, qualifier, ts, type, value, tags } of result.cells) {
       const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
-      lines.push(`${hex(row)} ${family}:${hex(qualifier)}@${ts} ${type} ${hex(value)} ${hex(tags)}`);
+      lines.push(
+        `${hex(row)} ${family}:${hex(qualifier)}@${ts} ${type} ${hex(value)} ${hex(tags)}`,
+      );
     }
   }
   return lines;
@@ -40,7 +42,7 @@ async function fill(): Promise<void> {
     name: 'ns1:t',
     families: [{ name: 'f', VERSIONS: 10 }, 'g'],
     SPLITS: ['m'],
-  } as never);
+  });
 }
 
 async function withRows(): Promise<void> {
@@ -82,7 +84,12 @@ describe('there and back', () => {
     const wanted = await rawCells(store, 'ns1:t');
     const options = { format, raw: true, ...(compress === undefined ? {} : { compress }) };
     const manifest = await exportTables(store, env, null, 'out', options);
-    expect(manifest.tables[0]).toMatchObject({ name: 'ns1:t', rows: 61, cells: wanted.length, deletes: 5 });
+    expect(manifest.tables[0]).toMatchObject({
+      name: 'ns1:t',
+      rows: 61,
+      cells: wanted.length,
+      deletes: 5,
+    });
     const report = await verifyExport(env, 'out');
     expect(report.faults).toEqual([]);
     expect(report.cells).toBe(wanted.length);
@@ -92,12 +99,12 @@ describe('there and back', () => {
     expect(done[0]).toMatchObject({ table: 'ns1:t', deletes: 5, tagsLost: 0 });
     expect(await rawCells(other, 'ns1:t')).toEqual(wanted);
     const described = await other.admin.describeTable('ns1:t');
-    expect(described.families.map(({ name, attributes }) => [name, attributes['VERSIONS']])).toEqual(
-      [
-        ['f', '10'],
-        ['g', undefined],
-      ],
-    );
+    expect(
+      described.families.map(({ name, attributes }) => [name, attributes['VERSIONS']]),
+    ).toEqual([
+      ['f', '10'],
+      ['g', undefined],
+    ]);
     await other.close();
   });
 
@@ -107,7 +114,10 @@ describe('there and back', () => {
     await store.table('a').put('r', { 'f:q': '1' });
     const tso = await store.table('b').put('r', { 'f:q': '1' });
     await store.table('a').put('r', { 'f:q': '2' });
-    const manifest = await exportTables(store, env, ['a', 'b'], 'out', { format: 'jsonl', asOf: tso });
+    const manifest = await exportTables(store, env, ['a', 'b'], 'out', {
+      format: 'jsonl',
+      asOf: tso,
+    });
     expect(manifest.tso).toBe(String(tso));
     const other = await open('other', { env });
     await importTables(other, env, 'out', { create: true, rename: { a: 'c' } });
@@ -120,7 +130,10 @@ describe('there and back', () => {
     await withRows();
     const count = async (options: object): Promise<number> => {
       await env.fs.remove('out');
-      const manifest = await exportTables(store, env, ['ns1:t'], 'out', { format: 'csv', ...options });
+      const manifest = await exportTables(store, env, ['ns1:t'], 'out', {
+        format: 'csv',
+        ...options,
+      });
       expect((await verifyExport(env, 'out')).faults).toEqual([]);
       return manifest.tables[0]!.cells;
     };
@@ -187,26 +200,32 @@ describe('what HBase users met', () => {
     await other.close();
   });
 
-  test.each(['sequencefile', 'hfile'] as const)('87, 92: markers alone, of every type, in %s', async (format) => {
-    await store.admin.createTable({ name: 't', families: ['f'] });
-    const table = store.table('t');
-    await table.delete('r', { familyVersions: ['f'], ts: 7 });
-    await table.delete('s', { families: ['f'], ts: 8 });
-    await table.delete('s', { columns: ['f:q'], ts: 9 });
-    const wanted = await rawCells(store, 't');
-    expect(wanted).toHaveLength(3);
-    await exportTables(store, env, ['t'], 'out', { raw: true, format });
-    const other = await open('other', { env });
-    await importTables(other, env, 'out', { create: true });
-    expect(await rawCells(other, 't')).toEqual(wanted);
-    await other.close();
-  });
+  test.each(['sequencefile', 'hfile'] as const)(
+    '87, 92: markers alone, of every type, in %s',
+    async (format) => {
+      await store.admin.createTable({ name: 't', families: ['f'] });
+      const table = store.table('t');
+      await table.delete('r', { familyVersions: ['f'], ts: 7 });
+      await table.delete('s', { families: ['f'], ts: 8 });
+      await table.delete('s', { columns: ['f:q'], ts: 9 });
+      const wanted = await rawCells(store, 't');
+      expect(wanted).toHaveLength(3);
+      await exportTables(store, env, ['t'], 'out', { raw: true, format });
+      const other = await open('other', { env });
+      await importTables(other, env, 'out', { create: true });
+      expect(await rawCells(other, 't')).toEqual(wanted);
+      await other.close();
+    },
+  );
 
   test('raw HFiles of NEW_VERSION_BEHAVIOR are refused', async () => {
-    await store.admin.createTable({ name: 't', families: [{ name: 'f', NEW_VERSION_BEHAVIOR: true }] });
-    await expect(exportTables(store, env, ['t'], 'out', { raw: true, format: 'hfile' })).rejects.toThrow(
-      /NEW_VERSION_BEHAVIOR/,
-    );
+    await store.admin.createTable({
+      name: 't',
+      families: [{ name: 'f', NEW_VERSION_BEHAVIOR: true }],
+    });
+    await expect(
+      exportTables(store, env, ['t'], 'out', { raw: true, format: 'hfile' }),
+    ).rejects.toThrow(/NEW_VERSION_BEHAVIOR/);
     expect(await env.fs.stat('out')).toBeNull();
   });
 });
@@ -228,7 +247,9 @@ describe('interruptions and damage', () => {
     await env.fs.ensureFolder('out/ns1/t');
     await (await env.fs.open('out/_cellar.partial', 'create')).close();
     await (await env.fs.open('out/ns1/t/part-m-00000', 'create')).close();
-    await expect(verifyExport(env, 'out')).rejects.toThrow(/no export, or one that was not finished/);
+    await expect(verifyExport(env, 'out')).rejects.toThrow(
+      /no export, or one that was not finished/,
+    );
     await exportTables(store, env, null, 'out');
     expect((await verifyExport(env, 'out')).faults).toEqual([]);
   });
@@ -249,39 +270,48 @@ describe('interruptions and damage', () => {
     await other.close();
   });
 
-  test.each(FORMATS)('%s %s: flipped and cut bytes are found, and nothing is imported', async (format, compress) => {
-    await withRows();
-    await exportTables(store, env, null, 'out', { format, ...(compress === undefined ? {} : { compress }) });
-    const manifest = (await readExportManifest(env, 'out'))!;
-    const other = await open('other', { env });
-    await other.admin.createNamespace('ns1');
-    const paths = manifest.tables.flatMap(({ files }) => files.map(({ path }) => `out/${path}`));
-    for (const path of [...paths, 'out/_cellar.json']) {
-      const whole = await env.fs.readFile(path);
-      for (const damage of ['flip', 'cut', 'gone'] as const) {
-        await env.fs.remove(path);
-        if (damage !== 'gone') {
-          const bytes = Buffer.from(whole);
-          const at = Math.floor(whole.length / 2);
-          bytes[at] = bytes[at]! ^ 1;
-          const handle = await env.fs.open(path, 'create');
-          await handle.write(damage === 'flip' ? bytes : bytes.subarray(0, whole.length - 1), 0);
-          await handle.close();
+  test.each(FORMATS)(
+    '%s %s: flipped and cut bytes are found, and nothing is imported',
+    async (format, compress) => {
+      await withRows();
+      await exportTables(store, env, null, 'out', {
+        format,
+        ...(compress === undefined ? {} : { compress }),
+      });
+      const manifest = (await readExportManifest(env, 'out'))!;
+      const other = await open('other', { env });
+      await other.admin.createNamespace('ns1');
+      const paths = manifest.tables.flatMap(({ files }) => files.map(({ path }) => `out/${path}`));
+      for (const path of [...paths, 'out/_cellar.json']) {
+        const whole = await env.fs.readFile(path);
+        for (const damage of ['flip', 'cut', 'gone'] as const) {
+          await env.fs.remove(path);
+          if (damage !== 'gone') {
+            const bytes = Buffer.from(whole);
+            const at = Math.floor(whole.length / 2);
+            bytes[at] = bytes[at]! ^ 1;
+            const handle = await env.fs.open(path, 'create');
+            await handle.write(damage === 'flip' ? bytes : bytes.subarray(0, whole.length - 1), 0);
+            await handle.close();
+          }
+          if (path.endsWith('.json')) await expect(verifyExport(env, 'out')).rejects.toThrow();
+          else
+            expect((await verifyExport(env, 'out')).faults.map((fault) => fault.path)).toEqual([
+              path,
+            ]);
+          if (path.endsWith('.json') && damage === 'gone') continue;
+          await expect(importTables(other, env, 'out', { create: true })).rejects.toMatchObject({
+            code: 'CorruptionException',
+          });
         }
-        if (path.endsWith('.json')) await expect(verifyExport(env, 'out')).rejects.toThrow();
-        else expect((await verifyExport(env, 'out')).faults.map((fault) => fault.path)).toEqual([path]);
-        if (path.endsWith('.json') && damage === 'gone') continue;
-        await expect(importTables(other, env, 'out', { create: true })).rejects.toMatchObject({
-          code: 'CorruptionException',
-        });
+        await env.fs.remove(path);
+        const handle = await env.fs.open(path, 'create');
+        await handle.write(whole, 0);
+        await handle.close();
       }
-      await env.fs.remove(path);
-      const handle = await env.fs.open(path, 'create');
-      await handle.write(whole, 0);
-      await handle.close();
-    }
-    const tables = await other.admin.listTables();
-    if (tables.length > 0) expect(await rawCells(other, 'ns1:t')).toEqual([]);
-    await other.close();
-  });
+      const tables = await other.admin.listTables();
+      if (tables.length > 0) expect(await rawCells(other, 'ns1:t')).toEqual([]);
+      await other.close();
+    },
+  );
 });

@@ -30,7 +30,11 @@ export async function setUp(store: EmbeddedConnection): Promise<void> {
   await store.admin.createNamespace('ns');
   for (const name of TABLES) {
     const splits = name === 'c' ? { SPLITS: ['r06'] } : {};
-    await store.admin.createTable({ name, families: [{ name: 'f', VERSIONS: 3 }, 'g'], ...splits } as never);
+    await store.admin.createTable({
+      name,
+      families: [{ name: 'f', VERSIONS: 3 }, 'g'],
+      ...splits,
+    });
   }
 }
 
@@ -58,7 +62,9 @@ export class Transfers {
   }
 
   async #put(table: string, row: string, balance: number): Promise<void> {
-    const tso = await this.#store.table(table).put(row, { 'f:n': String(balance), 'g:n': `${balance}` });
+    const tso = await this.#store
+      .table(table)
+      .put(row, { 'f:n': String(balance), 'g:n': `${balance}` });
     this.#state = new Map(this.#state).set(`${table}/${row}`, balance);
     this.history.push({ tso, state: this.#state });
     this.commits++;

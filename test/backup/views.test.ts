@@ -39,7 +39,9 @@ async function texts(differences: AsyncGenerator<Difference | TableDifference>):
     }
     const { before, after } = difference;
     const cell = after ?? before!;
-    lines.push(`${kind} ${table} ${text(cell.row)} ${text(cell.qualifier)}@${cell.ts} ${cell.type} ${text(before?.value)}>${text(after?.value)}`);
+    lines.push(
+      `${kind} ${table} ${text(cell.row)} ${text(cell.qualifier)}@${cell.ts} ${cell.type} ${text(before?.value)}>${text(after?.value)}`,
+    );
   }
   return lines;
 }
@@ -90,17 +92,25 @@ describe('in place', () => {
     const first = await store.table('t').put('r', { 'f:q': '1' });
     await store.admin.flush();
     await store.table('t').put('r', { 'f:q': '2' });
-    await expect(openReadOnly(env, 'source')).rejects.toMatchObject({ code: 'FolderLockedException' });
+    await expect(openReadOnly(env, 'source')).rejects.toMatchObject({
+      code: 'FolderLockedException',
+    });
     await store.close();
     const before = await treeOf('source');
     const view = await openReadOnly(env, 'source');
     expect((await view.table('t').get('r'))?.text('f:q')).toBe('2');
     expect((await view.table('t').get('r', { asOf: first }))?.text('f:q')).toBe('1');
-    await expect(view.table('t').put('r', { 'f:q': '3' })).rejects.toThrow('source is opened read only');
-    await expect(view.admin.createTable({ name: 'u', families: ['f'] })).rejects.toThrow('source is opened read only');
+    await expect(view.table('t').put('r', { 'f:q': '3' })).rejects.toThrow(
+      'source is opened read only',
+    );
+    await expect(view.admin.createTable({ name: 'u', families: ['f'] })).rejects.toThrow(
+      'source is opened read only',
+    );
     await view.close();
     expect(await treeOf('source')).toEqual(before);
-    await expect(openReadOnly(env, 'nowhere')).rejects.toMatchObject({ code: 'FileNotFoundException' });
+    await expect(openReadOnly(env, 'nowhere')).rejects.toMatchObject({
+      code: 'FileNotFoundException',
+    });
   });
 
   test('backups are read in place as of any moment', async () => {
@@ -189,7 +199,9 @@ describe('replay of the log', () => {
       return found;
     };
     const want = ['f@2 Put', 'f@1 DeleteColumn', 'g@2 Put'];
-    await expect(replayInto(logOfServer(store.server), store, options)).rejects.toThrow(/'c' was not found/);
+    await expect(replayInto(logOfServer(store.server), store, options)).rejects.toThrow(
+      /'c' was not found/,
+    );
     for (const source of [logOfServer(store.server), await logOfBackups(env, 'backups')]) {
       await store.admin.createTable({ name: 'c', families: ['f', 'g'] });
       const report = await replayInto(source, store, options);
