@@ -14,6 +14,7 @@
 import type { Manifest } from '../../manifest/index.ts';
 import { regionName } from '../../manifest/index.ts';
 import type { TableState } from '../../engine/index.ts';
+import type { Region } from '../../region/index.ts';
 import {
   encodeRegionInfo,
   encodeTableState,
@@ -29,22 +30,36 @@ const REPLICAS_MAX = 100;
 
 /** A row to put. */
 export interface MetaRow {
+  /** The row as text, a character a byte: tells rows apart. */
+  readonly key: string;
   readonly row: Uint8Array;
   readonly values: Readonly<Record<string, Uint8Array>>;
 }
 
 /** The regions of a table as clients know them, in order. */
 export function regionInfosOf(manifest: Manifest, table: TableState): RegionInfo[] {
-  return table.regions.map(({ id, startKey, endKey }) => ({
-    table: table.name,
-    regionIdMs: manifest.get('region', id)?.regionIdMs ?? 0,
-    startKey,
-    endKey,
-  }));
+  return table.regions.map((region) => regionInfoOf(manifest, table, region));
 }
 
-/** The rows of a table and its regions, all on this server. */
-export function metaRowsOf(manifest: Manifest, table: TableState, server: ServerName): MetaRow[] {
+function regionInfoOf(manifest: Manifest, table: TableState, region: Region): RegionInfo {
+  const { id, startKey, endKey } = region;
+  const regionIdMs = manifest.get('region', id)?.regionIdMs ?? 0;
+  return { table: table.name, regionIdMs, startKey, endKey };
+}
+
+/** The rows of a table: its own, and one for each of its regions. */
+export interface TableRows {
+  readonly own: MetaRow;
+  readonly regions: ReadonlyMap<Region, MetaRow>;
+}
+
+/** The rows of a table whose regions are all on this server. Rows that there are already for a region are taken as they are. */
+export function metaRowsOf(
+  manifest: Manifest,
+  table: TableState,
+  server: ServerName,
+  known: ReadonlyMap<Region, MetaRow>,
+): TableRows {
   const hostAndPort = Buffer.from(`${server.host}:${server.port}`, 'utf8');
   const serverText = Buffer.from(serverNameText(server), 'utf8');
   const state = Buffer.from(table.enabled ? 'OPEN' : 'CLOSED', 'latin1');
@@ -59,12 +74,20 @@ export function metaRowsOf(manifest: Manifest, table: TableState, server: Server
     Object.entries(place).map(([column, value]) => [replicaColumn(column, i + 1), value] as const),
   );
   const places = { ...place, ...Object.fromEntries(replicas.flat()) };
-  const regions = regionInfosOf(manifest, table).map((region): MetaRow => ({
-    row: regionName(region),
-    values: { 'info:regioninfo': withMagic(encodeRegionInfo(region)), ...places },
-  }));
+  const made = (region: Region): MetaRow => {
+    const info = regionInfoOf(manifest, table, region);
+    const regioninfo = withMagic(encodeRegionInfo(info));
+    return rowOf(regionName(info), { 'info:regioninfo': regioninfo, ...places });
+  };
   const own = { 'table:state': encodeTableState(table.enabled) };
-  return [{ row: Buffer.from(table.name, 'utf8'), values: own }, ...regions];
+  return {
+    own: rowOf(Buffer.from(table.name, 'utf8'), own),
+    regions: new Map(table.regions.map((region) => [region, known.get(region) ?? made(region)])),
+  };
+}
+
+function rowOf(row: Uint8Array, values: MetaRow['values']): MetaRow {
+  return { key: Buffer.from(row).toString('latin1'), row, values };
 }
 
 function replicaCountOf({ schema }: TableState): number {

@@ -12,7 +12,7 @@ import type { Region } from '../../region/index.ts';
 import { encodeNamespace, serverNameText } from '../../wire/index.ts';
 import type { RegionInfo, ServerName } from '../../wire/index.ts';
 import { metaRowsOf, regionInfosOf } from './meta_rows.ts';
-import type { MetaRow } from './meta_rows.ts';
+import type { MetaRow, TableRows } from './meta_rows.ts';
 import type { ServerPlace } from '../place.ts';
 import type { RowScanner, SystemRegion } from '../rpc/service.ts';
 import { LateScanner, RunScanner, orderRows, runsOf } from './meta_scanner.ts';
@@ -35,6 +35,7 @@ export const META_REGION: RegionInfo = {
   endKey: new Uint8Array(0),
 };
 
+const NO_ROWS: TableRows['regions'] = new Map();
 const META_FAMILY = { VERSIONS: 3, IN_MEMORY: true, BLOCKSIZE: 8192, BLOOMFILTER: 'ROWCOL' };
 
 function metaSpec(name: string): TableSpec {
@@ -82,7 +83,7 @@ interface KnownTable {
   readonly regions: readonly Region[];
   readonly enabled: boolean;
   readonly schema: TableSchema;
-  readonly rows: readonly MetaRow[];
+  readonly rows: TableRows;
 }
 
 export class SystemTables {
@@ -90,6 +91,7 @@ export class SystemTables {
   readonly #served: RegionServer;
   readonly #place: ServerPlace;
   readonly #store: EmbeddedConnection;
+  readonly #metaSchema: TableSchema = parseTable(metaSpec(META_TABLE));
   readonly regions: readonly SystemRegion[];
   /** By the text of the server's name, the least recently asked for first. */
   readonly #views = new Map<string, MetaView>();
@@ -135,7 +137,7 @@ export class SystemTables {
 
   /** Descriptors of hbase:meta and hbase:namespace. */
   get schemas(): readonly TableSchema[] {
-    return [parseTable(metaSpec(META_TABLE)), this.#table(NAMESPACE_TABLE).schema];
+    return [this.#metaSchema, this.#table(NAMESPACE_TABLE).schema];
   }
 
   /** The regions of hbase:meta and hbase:namespace. */
@@ -152,7 +154,7 @@ export class SystemTables {
   }
 
   #openMeta(spec: ScanSpec, peer: { readonly localAddress: string }): RowScanner {
-    checkFamilies(parseTable(metaSpec(META_TABLE)), spec);
+    checkFamilies(this.#metaSchema, spec);
     const server = { ...this.#place.addressFor(peer), startCode: this.#place.startCode };
     return new LateScanner(async () => {
       const view = await this.#inOrder(() => this.#freshView(server));
@@ -230,20 +232,25 @@ export class SystemTables {
         continue;
       }
       const { manifest } = this.#ownerOf(table);
-      const rows = metaRowsOf(manifest, table, view.server);
-      operations.push(...changesOf(known?.rows ?? [], rows, ts));
+      // Rows of regions hold while nothing but the regions has changed.
+      const isSame = known?.enabled === table.enabled && known.schema === table.schema;
+      const before = isSame ? known.rows.regions : NO_ROWS;
+      const rows = metaRowsOf(manifest, table, view.server, before);
+      for (const change of changesOf(known?.rows ?? null, rows, ts)) operations.push(change);
       const { regions, enabled, schema } = table;
       view.known.set(table.name, { state: table, regions, enabled, schema, rows });
     }
     for (const [name, { rows }] of view.known) {
       if (this.#served.catalog.find(name) !== undefined || name === NAMESPACE_TABLE) continue;
-      operations.push(...changesOf(rows, [], ts));
+      for (const change of changesOf(rows, null, ts)) operations.push(change);
       view.known.delete(name);
     }
     if (operations.length === 0) return;
     view.stamps.use(ts);
     await this.#apply(view.tableName, operations);
-    const rows = [...view.known.values()].flatMap((known) => known.rows.map(({ row }) => row));
+    const rows = [...view.known.values()].flatMap((known) =>
+      allOf(known.rows).map(({ row }) => row),
+    );
     view.ordered = orderRows(rows);
   }
 
@@ -298,22 +305,25 @@ function checkFamilies(table: TableSchema, spec: ScanSpec): void {
   }
 }
 
-/** What makes the new rows of the old. */
-function changesOf(old: readonly MetaRow[], rows: readonly MetaRow[], ts: number): Operation[] {
-  const gone = new Map(old.map((row) => [keyOf(row), row]));
+function allOf(rows: TableRows | null): MetaRow[] {
+  return rows === null ? [] : [rows.own, ...rows.regions.values()];
+}
+
+/** What makes the new rows of the old; null: there are none. */
+function changesOf(old: TableRows | null, next: TableRows | null, ts: number): Operation[] {
+  const gone = new Map(allOf(old).map((row) => [row.key, row]));
   const operations: Operation[] = [];
-  for (const row of rows) {
-    const before = gone.get(keyOf(row));
-    gone.delete(keyOf(row));
-    if (before !== undefined && hasSameValues(before, row)) continue;
+  for (const row of allOf(next)) {
+    const before = gone.get(row.key);
+    gone.delete(row.key);
+    if (before === row || (before !== undefined && hasSameValues(before, row))) continue;
     const columns = Object.keys(before?.values ?? {}).filter((column) => !(column in row.values));
     if (columns.length > 0) operations.push({ delete: row.row, spec: { columns, ts } });
     operations.push({ put: row.row, values: row.values, options: { ts } });
   }
-  return [...operations, ...[...gone.values()].map(({ row }) => ({ delete: row, spec: { ts } }))];
+  for (const { row } of gone.values()) operations.push({ delete: row, spec: { ts } });
+  return operations;
 }
-
-const keyOf = ({ row }: MetaRow): string => Buffer.from(row).toString('latin1');
 
 function hasSameValues(a: MetaRow, b: MetaRow): boolean {
   if (Object.keys(a.values).length !== Object.keys(b.values).length) return false;

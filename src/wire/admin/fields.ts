@@ -17,6 +17,7 @@ const DELIMITED = 2;
 const FIXED_32 = 5;
 const VARINT_BYTES_MAX = 10;
 const U64 = (1n << 64n) - 1n;
+const SMALL_MAX = 0x7fffffff;
 
 /** The fields of a message. Bytes handed out are views of the message. */
 export class Fields {
@@ -165,7 +166,7 @@ export class MessageWriter {
 
   bytes(number: number, value: Uint8Array | null | undefined): this {
     if (value === null || value === undefined) return this;
-    this.#parts.push(varint((BigInt(number) << 3n) | 2n), varint(BigInt(value.length)), value);
+    this.#parts.push(smallVarint(number * 8 + DELIMITED), smallVarint(value.length), value);
     return this;
   }
 
@@ -192,13 +193,25 @@ export class MessageWriter {
   /** Also int64, uint64 and enum; a negative number takes ten bytes. */
   int(number: number, value: number | bigint | null | undefined): this {
     if (value === null || value === undefined) return this;
-    this.#parts.push(varint(BigInt(number) << 3n), varint(BigInt(value) & U64));
+    const isSmall = typeof value === 'number' && value >= 0 && value <= SMALL_MAX;
+    const bytes = isSmall ? smallVarint(value) : varint(BigInt(value) & U64);
+    this.#parts.push(smallVarint(number * 8), bytes);
     return this;
   }
 
   finish(): Uint8Array {
     return Buffer.concat(this.#parts);
   }
+}
+
+/** Of a number that is an int32. */
+function smallVarint(value: number): Uint8Array {
+  if (value < 0x80) return Uint8Array.of(value);
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 0x80; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  bytes.push(rest);
+  return Uint8Array.from(bytes);
 }
 
 function varint(value: bigint): Uint8Array {
