@@ -119,7 +119,8 @@ export class Compactor {
   /** Compacts the region's stores now and waits. `isMajor`: all files of each store. */
   async compact(table: TableState, region: Region, isMajor: boolean): Promise<void> {
     for (const store of region.stores) {
-      await this.#finished(store);
+      // Asked again after each wait: of several that wait for one compaction only one may start the next.
+      while (this.#running.has(store)) await this.#finished(store);
       const files = isMajor ? store.files : this.#choose(table, store);
       if (files === null || files.length === 0 || !table.holds(region, store)) continue;
       await this.#start({ table, region, store }, files, isMajor);
@@ -129,7 +130,7 @@ export class Compactor {
   /** Rewrites the stores of a region that have parts of other regions' files, so that each has files of its own. */
   async compactReferences(table: TableState, region: Region): Promise<void> {
     for (const store of region.stores) {
-      await this.#finished(store);
+      while (this.#running.has(store)) await this.#finished(store);
       if (!store.files.some(({ info }) => info.isReference) || !table.holds(region, store))
         continue;
       await this.#start({ table, region, store }, store.files, false);

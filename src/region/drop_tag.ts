@@ -10,8 +10,15 @@
  *
  * The tag is ours, in the range that HBase leaves to its users, and never leaves the history: readers do not see it.
  */
-import { KEY_AT, READY, WAIT, compareRanges, putU16, putU32, u32 } from '../cell/index.ts';
+import { END, KEY_AT, READY, WAIT, compareRanges, putU16, putU32, u32 } from '../cell/index.ts';
 import type { CellSource, CellView, SeekKey, SourceState } from '../cell/index.ts';
+
+/** Moves of DroppedAfter that begin anew when they are made again. */
+const NEXT = 0;
+const SEEK = 1;
+const SEEK_TO_FIRST = 2;
+const SEEK_BEFORE_ROW = 3;
+const SEEK_TO_LAST_ROW = 4;
 
 /** Tag type of a cell's drop TSO. On disk: never changes. */
 export const TAG_DROP_TSO = 200;
@@ -96,7 +103,8 @@ export const dropLowOf = (cell: CellView): number =>
 
 /**
  * The cells of a merged history file that a reader at this TSO must see, without their drop tags. Every cell is copied:
- * reads of the past are rare, and whoever looks at a cell's tags or length finds them consistent.
+ * reads of the past are rare, and whoever looks at a cell's tags or length finds them consistent. A move that waits behind hidden
+ * cells goes on from there when it is made again: a cache too small for two blocks would never let it pass otherwise.
  */
 export class DroppedAfter implements CellSource {
   readonly #source: CellSource;
@@ -104,6 +112,12 @@ export class DroppedAfter implements CellSource {
   readonly #low: number;
   readonly #copy: CellCopy = new CellCopy();
   #row: Uint8Array = new Uint8Array(0);
+  /** The last move, and whether its source met WAIT behind hidden cells and has loaded since: made again, it goes on there. */
+  #move: number = NEXT;
+  #isBehind = false;
+  #isLoaded = false;
+  /** A backward move: it had passed the row, and waits for the one before. */
+  #isLeaving = false;
 
   constructor(source: CellSource, high: number, low: number) {
     this.#source = source;
@@ -116,42 +130,70 @@ export class DroppedAfter implements CellSource {
   }
 
   seek(key: SeekKey): SourceState {
-    return this.#forward(this.#source.seek(key));
+    return this.#resumes(SEEK)
+      ? this.#forward(this.#source.next())
+      : this.#forward(this.#source.seek(key));
   }
 
   seekToFirst(): SourceState {
-    return this.#forward(this.#source.seekToFirst());
+    return this.#resumes(SEEK_TO_FIRST)
+      ? this.#forward(this.#source.next())
+      : this.#forward(this.#source.seekToFirst());
   }
 
   next(): SourceState {
+    this.#move = NEXT;
     return this.#forward(this.#source.next());
   }
 
   reseek(key: SeekKey): SourceState {
+    this.#move = NEXT;
     return this.#forward(this.#source.reseek(key));
   }
 
   seekBeforeRow(row: Uint8Array, rowAt: number, rowLength: number): SourceState {
-    return this.#backward(this.#source.seekBeforeRow(row, rowAt, rowLength));
+    return this.#resumes(SEEK_BEFORE_ROW)
+      ? this.#goOnBackward()
+      : this.#backward(this.#source.seekBeforeRow(row, rowAt, rowLength));
   }
 
   seekToLastRow(): SourceState {
-    return this.#backward(this.#source.seekToLastRow());
+    return this.#resumes(SEEK_TO_LAST_ROW)
+      ? this.#goOnBackward()
+      : this.#backward(this.#source.seekToLastRow());
   }
 
-  load(): Promise<void> {
-    return this.#source.load();
+  async load(): Promise<void> {
+    await this.#source.load();
+    this.#isLoaded = true;
   }
 
   close(): void {
     this.#source.close();
   }
 
-  /** Passes over hidden cells. A WAIT on the way is safe: the same move made again passes over them again. */
+  /** Begins a move. True: it is the one that met WAIT behind hidden cells and is made again after the load. */
+  #resumes(move: number): boolean {
+    const resumes = this.#isBehind && this.#isLoaded && this.#move === move;
+    this.#move = move;
+    this.#isBehind = false;
+    this.#isLoaded = false;
+    return resumes;
+  }
+
+  /** The source waits, with hidden cells passed: the block that these are in may be gone from the cache. */
+  #waitBehind(): typeof WAIT {
+    this.#isBehind = true;
+    this.#isLoaded = false;
+    return WAIT;
+  }
+
+  /** Passes over hidden cells. */
   #forward(first: SourceState): SourceState {
     let state = first;
     while (state === READY && !isDroppedAfter(this.#source.cell, this.#high, this.#low)) {
       state = this.#source.next();
+      if (state === WAIT) return this.#waitBehind();
     }
     if (state === READY) this.#copy.setWithoutDrop(this.#source.cell);
     return state;
@@ -162,18 +204,42 @@ export class DroppedAfter implements CellSource {
     let state = first;
     while (state === READY) {
       const { block, rowAt, rowLength } = this.#source.cell;
-      this.#row = block.slice(rowAt, rowAt + rowLength);
-      while (state === READY && this.#isInRow()) {
-        if (isDroppedAfter(this.#source.cell, this.#high, this.#low)) {
-          this.#copy.setWithoutDrop(this.#source.cell);
-          return READY;
-        }
-        state = this.#source.next();
-      }
-      if (state === WAIT) return WAIT;
-      state = this.#source.seekBeforeRow(this.#row, 0, this.#row.length);
+      this.#row = Uint8Array.prototype.slice.call(block, rowAt, rowAt + rowLength);
+      state = this.#passInRow(READY);
+      if (state !== END) return state;
+      state = this.#leaveRow();
     }
     return state;
+  }
+
+  /** A backward move goes on where it met WAIT. */
+  #goOnBackward(): SourceState {
+    if (this.#isLeaving) return this.#backward(this.#leaveRow());
+    const state = this.#passInRow(this.#source.next());
+    return state === END ? this.#backward(this.#leaveRow()) : state;
+  }
+
+  /** READY on a cell of the row that is shown; END if the row has none. */
+  #passInRow(first: SourceState): SourceState {
+    let state = first;
+    while (state === READY && this.#isInRow()) {
+      if (isDroppedAfter(this.#source.cell, this.#high, this.#low)) {
+        this.#copy.setWithoutDrop(this.#source.cell);
+        return READY;
+      }
+      state = this.#source.next();
+    }
+    if (state !== WAIT) return END;
+    this.#isLeaving = false;
+    return this.#waitBehind();
+  }
+
+  /** To the row before. */
+  #leaveRow(): SourceState {
+    const state = this.#source.seekBeforeRow(this.#row, 0, this.#row.length);
+    if (state !== WAIT) return state;
+    this.#isLeaving = true;
+    return this.#waitBehind();
   }
 
   #isInRow(): boolean {

@@ -16,8 +16,6 @@ export interface RewriteFacts {
   /** Paths in the manifest of the files that it wrote. */
   readonly path: string;
   readonly historyPath: string | null;
-  /** Paths in the manifest of those that it read. */
-  readonly read: readonly string[];
   /** Changes of files before it began. */
   readonly startTurn: number;
   /** The oracle's time then, which judges TTL. */
@@ -98,7 +96,6 @@ export class FileWatch {
           input,
           path,
           historyPath: input.historyPath === null ? null : layout.relative(input.historyPath),
-          read: input.files.map((file) => layout.relative(file.path)),
           startTurn: this.turn,
           nowMs: Math.max(env.clock.nowMs(), this.#server.oracle.physicalMs),
         });

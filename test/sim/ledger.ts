@@ -18,6 +18,9 @@ import type { Model, ModelTable } from './model.ts';
 import { faultOf } from './rules.ts';
 import { cellsOfFile, type FileCell } from './store_files.ts';
 
+/** The table whose rows belong together by their first byte. */
+const GROUPED = 'bank';
+
 /** A file as one record of the manifest shows it. */
 export interface LedgerFile {
   readonly record: FileRecord;
@@ -156,7 +159,9 @@ export class Ledger {
     const regions = [...this.regions.values()].filter((region) => region.tableId === tableId);
     regions.sort((a, b) => Buffer.compare(a.startKey, b.startKey));
     let end: string | null = '';
+    const isOfGroups = this.model.tables.get(tableId)?.name === GROUPED;
     for (const { startKey, endKey } of regions) {
+      if (isOfGroups && startKey.length > 1) this.fail(`a group is torn at ${textOf(startKey)}`);
       if (textOf(startKey) !== end) this.fail(`a region of table ${tableId} starts at ${textOf(startKey)}, not ${end}`);
       end = endKey.length === 0 ? null : textOf(endKey);
     }
@@ -301,6 +306,7 @@ export class Ledger {
     const fault = faultOf({
       settings: input.settings,
       isMajor,
+      isAsked: input.kind === 'major',
       nowMs: input.nowMs,
       kept: cellsAt(path),
       dropped: cellsAt(historyPath),
@@ -308,8 +314,8 @@ export class Ledger {
     if (fault !== null) this.fail(`${input.kind} of ${path}: ${fault}`);
   }
 
-  /** A compaction that read every file that its store had when it began. */
-  #isOfAll({ input, path, historyPath, read, startTurn }: RewriteFacts): boolean {
+  /** A compaction that replaces every file that its store had when it began: no older one is left. */
+  #isOfAll({ input, path, historyPath, startTurn }: RewriteFacts): boolean {
     if (input.kind === 'flush') return false;
     const own = [...this.files.values()].find(
       ({ record }) => record.path === path || record.path === historyPath,
@@ -320,7 +326,7 @@ export class Ledger {
         record.regionId === own.regionId &&
         record.familyId === own.familyId &&
         record.kind === 'store';
-      if (!isOfStore || record.id === own.id || read.includes(record.path)) continue;
+      if (!isOfStore || record.id === own.id) continue;
       if (turn <= startTurn) return false;
     }
     return true;

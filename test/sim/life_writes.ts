@@ -138,6 +138,7 @@ export class WritingLife extends ShelvingLife {
     const { model } = this.parts;
     if (error.name === 'RegionTooBusyException') {
       intent.state = 'unknown';
+      this.parts.journal.count('refused for memory');
       // It may have been given free since.
       const [, used, limit] = /holds (\d+) of (\d+) bytes/.exec(error.message) ?? [];
       if (Number(used) > Number(limit) / 2) return;

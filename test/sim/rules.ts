@@ -17,8 +17,10 @@ const TTL_FOREVER = 0x7fffffff;
 
 export interface Rewritten {
   readonly settings: FamilySettings;
-  /** All files of the store were in it: markers go. */
+  /** All files of the store were in it: markers may go. */
   readonly isMajor: boolean;
+  /** It was made as one of all files: markers must go. */
+  readonly isAsked: boolean;
   /** Judges TTL. */
   readonly nowMs: number;
   readonly kept: readonly ModelCell[];
@@ -37,7 +39,7 @@ export function faultOf(rewritten: Rewritten): string | null {
 }
 
 function faultOfRow(
-  { settings, isMajor, nowMs }: Rewritten,
+  { settings, isMajor, isAsked, nowMs }: Rewritten,
   kept: readonly ModelCell[],
   dropped: readonly ModelCell[],
 ): string | null {
@@ -65,7 +67,7 @@ function faultOfRow(
   if (keepsDeleted || rules.newVersionBehavior) return null;
   for (const cell of kept) {
     if (cell.type === PUT && !shown.has(cell)) return fault('kept, though no reader sees it', cell);
-    if (cell.type !== PUT && isMajor) return fault('a marker kept, all files being merged', cell);
+    if (cell.type !== PUT && isMajor && isAsked) return fault('a marker kept, all files being merged', cell);
   }
   return null;
 }

@@ -394,6 +394,7 @@ export class Simulation {
     this.#undecided = events.filter((event) => event.turn === 0);
     this.#turn = turn;
     this.#pins.endLife();
+    this.#count(life);
     this.#remember(entries);
     this.#endings[ending]++;
     this.#commits += entries.length;
@@ -409,6 +410,14 @@ export class Simulation {
       const isRetried = (state === 'pending' || state === 'unknown') && write !== null;
       if (isRetried && this.#retries.length < 20) this.#retries.push({ table, write });
     }
+  }
+
+  /** What the store did by itself. */
+  #count({ server, parts: { journal } }: Life): void {
+    journal.count('splits', server.regionChanges.splits);
+    journal.count('merges', server.regionChanges.merges);
+    journal.count('merges of history', server.background.history.merges);
+    journal.count('flushes that failed', server.background.flusher.failures);
   }
 
   /** Moments of a life to read as of later: some commits, and what lies on both sides of switches and changes of schema. */
