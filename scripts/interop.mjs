@@ -1,5 +1,5 @@
 // npm run test:interop: exports, imports and HFiles there and back through Apache HBase's own Export, Import, bulk load and
-// HFilePrettyPrinter, compared cell by cell. Needs a JDK of 17 or newer and Maven; starts one JVM and ends it.
+// HFilePrettyPrinter, compared cell by cell. With --bench [rows]: the time of both Exports on the same rows instead. Needs a JDK of 17 or newer and Maven; starts one JVM and ends it.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,9 +25,21 @@ const { open } = await load('engine');
 const { realEnv } = await load('io');
 const { exportTables, importTables, verifyExport } = await load('backup');
 
-const OPENS = ['java.lang', 'java.lang.reflect', 'java.nio', 'java.util', 'java.util.concurrent', 'java.io', 'sun.nio.ch', 'jdk.internal.ref']
+const OPENS = [
+  'java.lang',
+  'java.lang.reflect',
+  'java.nio',
+  'java.util',
+  'java.util.concurrent',
+  'java.io',
+  'sun.nio.ch',
+  'jdk.internal.ref',
+]
   .map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`)
-  .concat(['--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED', '--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED']);
+  .concat([
+    '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED',
+    '--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED',
+  ]);
 
 /** Apache HBase in a process of its own. */
 class HBase {
@@ -43,8 +55,21 @@ class HBase {
     if (install.status !== 0) throw new Error('HBase could not be installed');
     const target = install.stdout.trim();
     const verbose = process.env.INTEROP_LOG === undefined ? 'error' : process.env.INTEROP_LOG;
-    const args = ['-Xmx1500m', '-XX:+UseSerialGC', ...OPENS, `-Dtest.build.data.basedirectory=${work}/hbase`, `-Dhadoop.tmp.dir=${work}/hadoop`, `-Dorg.slf4j.simpleLogger.defaultLogLevel=${verbose}`, '-cp', `${target}/classes:${target}/lib/*`, 'Interop'];
-    this.#process = spawn('java', args, { cwd: work, stdio: ['pipe', 'pipe', verbose === 'error' ? 'ignore' : 'inherit'] });
+    const args = [
+      '-Xmx1500m',
+      '-XX:+UseSerialGC',
+      ...OPENS,
+      `-Dtest.build.data.basedirectory=${work}/hbase`,
+      `-Dhadoop.tmp.dir=${work}/hadoop`,
+      `-Dorg.slf4j.simpleLogger.defaultLogLevel=${verbose}`,
+      '-cp',
+      `${target}/classes:${target}/lib/*`,
+      'Interop',
+    ];
+    this.#process = spawn('java', args, {
+      cwd: work,
+      stdio: ['pipe', 'pipe', verbose === 'error' ? 'ignore' : 'inherit'],
+    });
     process.on('exit', () => this.#process.kill('SIGKILL'));
     const ready = new Promise((resolve, reject) => {
       this.#process.once('exit', (code) => reject(new Error(`HBase ended with ${code}`)));
@@ -86,7 +111,17 @@ async function cellsOf(store, table) {
   const lines = [];
   for await (const result of store.table(table).scan({ raw: true, versions: 1000 })) {
     for (const { row, family, qualifier, ts, type, value, tags } of result.cells) {
-      lines.push([hex(row), hex(Buffer.from(family)), hex(qualifier), ts, TYPES[type], hex(value), hex(tags)].join('\t'));
+      lines.push(
+        [
+          hex(row),
+          hex(Buffer.from(family)),
+          hex(qualifier),
+          ts,
+          TYPES[type],
+          hex(value),
+          hex(tags),
+        ].join('\t'),
+      );
     }
   }
   return lines;
@@ -107,16 +142,33 @@ function same(what, found, wanted) {
 const withoutTags = (lines) => lines.map((line) => line.slice(0, line.lastIndexOf('\t')));
 
 async function fill(store, table) {
-  await store.admin.createTable({ name: table, families: [{ name: 'f', VERSIONS: 10 }, { name: 'g', VERSIONS: 10 }], SPLITS: ['row0100'] });
+  await store.admin.createTable({
+    name: table,
+    families: [
+      { name: 'f', VERSIONS: 10 },
+      { name: 'g', VERSIONS: 10 },
+    ],
+    SPLITS: ['row0100'],
+  });
   const at = store.table(table);
   for (let i = 0; i < 300; i++) {
-    const row = Buffer.concat([Buffer.from(`row${String(i).padStart(4, '0')}`), Buffer.from([i & 255, 0, 255])]);
+    const row = Buffer.concat([
+      Buffer.from(`row${String(i).padStart(4, '0')}`),
+      Buffer.from([i & 255, 0, 255]),
+    ]);
     await at.put(row, [
-      { family: 'f', qualifier: Uint8Array.of(0, 9, i & 255), value: Buffer.alloc((i * 7) % 900, i), ts: 1000 + i },
+      {
+        family: 'f',
+        qualifier: Uint8Array.of(0, 9, i & 255),
+        value: Buffer.alloc((i * 7) % 900, i),
+        ts: 1000 + i,
+      },
       { family: 'f', qualifier: 'q', value: 'older', ts: 5 },
       { family: 'g', qualifier: '', value: 'late', ts: 2n ** 63n - 3n },
     ]);
-    await at.put(row, [{ family: 'f', qualifier: 'q', value: 'newer', ts: 6, ttl: 10_000_000_000_000 }]);
+    await at.put(row, [
+      { family: 'f', qualifier: 'q', value: 'newer', ts: 6, ttl: 10_000_000_000_000 },
+    ]);
     if (i % 10 === 1) await at.delete(row, { families: ['g'], ts: 3 });
     if (i % 10 === 2) await at.delete(row, { familyVersions: ['g'], ts: 4 });
     if (i % 10 === 3) await at.delete(row, { columns: ['f:q'], ts: 4 });
@@ -130,7 +182,32 @@ const store = await open(path.join(work, 'store'), { env });
 const hbase = new HBase();
 await hbase.start();
 const url = (name) => `file://${path.join(work, name)}`;
+/** The same rows in both; each exports them, once to warm up and then for the clock. */
+async function bench(rows) {
+  await hbase.run('create', 'b', 'f');
+  await hbase.run('rows', 'b', String(rows), '100');
+  const times = [];
+  for (const round of [1, 2]) {
+    const [line] = await hbase.run('export', 'b', url(`bench-${round}`), '1');
+    times.push(Number(line.split('\t')[1]));
+  }
+  await store.admin.createTable({ name: 'b', families: ['f'] });
+  await importTables(store, env, path.join(work, 'bench-1'), { rename: { '': 'b' } });
+  const ours = [];
+  for (const round of [1, 2]) {
+    const began = performance.now();
+    await exportTables(store, env, ['b'], path.join(work, `bench-ours-${round}`));
+    ours.push(performance.now() - began);
+  }
+  const [theirs, own] = [Math.min(...times), Math.min(...ours)];
+  console.log(`${rows} rows of 4 cells: HBase's Export ${theirs} ms, Cellar's ${own.toFixed(0)} ms, ${(theirs / own).toFixed(1)} times`);
+}
+
 try {
+  if (process.argv[2] === '--bench') {
+    await bench(Number(process.argv[3] ?? 50_000));
+    process.exit();
+  }
   await fill(store, 't');
   const ours = await cellsOf(store, 't');
 
@@ -141,16 +218,42 @@ try {
     const table = `seq_${compress}`;
     await hbase.run('create', table, 'f', 'g');
     await hbase.run('import', table, url(`seq-${compress}/default/t`));
-    same(`Cellar's SequenceFile (${compress}) → HBase's Import`, withoutTags(await hbase.run('scan', table)), withoutTags(ours));
-    const options = compress === 'none' ? [] : [
-      '-Dmapreduce.output.fileoutputformat.compress=true',
-      `-Dmapreduce.output.fileoutputformat.compress.type=${compress === 'gz' ? 'RECORD' : 'BLOCK'}`,
-      `-Dmapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.${compress === 'gz' ? 'GzipCodec' : 'DefaultCodec'}`,
-    ];
-    await hbase.run('export', ...options, '-Dhbase.mapreduce.include.deleted.rows=true', table, url(`back-${compress}`), '1000');
-    await store.admin.createTable({ name: `back_${compress}`, families: [{ name: 'f', VERSIONS: 10 }, { name: 'g', VERSIONS: 10 }] });
-    await importTables(store, env, path.join(work, `back-${compress}`), { rename: { '': `back_${compress}` } });
-    same(`… → HBase's Export → Cellar`, withoutTags(await cellsOf(store, `back_${compress}`)), withoutTags(ours));
+    same(
+      `Cellar's SequenceFile (${compress}) → HBase's Import`,
+      withoutTags(await hbase.run('scan', table)),
+      withoutTags(ours),
+    );
+    const options =
+      compress === 'none'
+        ? []
+        : [
+            '-Dmapreduce.output.fileoutputformat.compress=true',
+            `-Dmapreduce.output.fileoutputformat.compress.type=${compress === 'gz' ? 'RECORD' : 'BLOCK'}`,
+            `-Dmapreduce.output.fileoutputformat.compress.codec=org.apache.hadoop.io.compress.${compress === 'gz' ? 'GzipCodec' : 'DefaultCodec'}`,
+          ];
+    await hbase.run(
+      'export',
+      ...options,
+      '-Dhbase.mapreduce.include.deleted.rows=true',
+      table,
+      url(`back-${compress}`),
+      '1000',
+    );
+    await store.admin.createTable({
+      name: `back_${compress}`,
+      families: [
+        { name: 'f', VERSIONS: 10 },
+        { name: 'g', VERSIONS: 10 },
+      ],
+    });
+    await importTables(store, env, path.join(work, `back-${compress}`), {
+      rename: { '': `back_${compress}` },
+    });
+    same(
+      `… → HBase's Export → Cellar`,
+      withoutTags(await cellsOf(store, `back_${compress}`)),
+      withoutTags(ours),
+    );
   }
 
   // HBase's own cells, with tags → Export → Cellar → Export → Import.
@@ -158,7 +261,13 @@ try {
   await hbase.run('fill', 'h');
   const theirs = await hbase.run('scan', 'h');
   await hbase.run('export', '-Dhbase.mapreduce.include.deleted.rows=true', 'h', url('h'), '1000');
-  await store.admin.createTable({ name: 'h', families: [{ name: 'f', VERSIONS: 10 }, { name: 'g', VERSIONS: 10 }] });
+  await store.admin.createTable({
+    name: 'h',
+    families: [
+      { name: 'f', VERSIONS: 10 },
+      { name: 'g', VERSIONS: 10 },
+    ],
+  });
   await importTables(store, env, path.join(work, 'h'), { rename: { '': 'h' } });
   same(`HBase's Export → Cellar, with TTL tags`, await cellsOf(store, 'h'), theirs);
   await exportTables(store, env, ['h'], path.join(work, 'h-again'), { raw: true });
@@ -169,14 +278,19 @@ try {
   // HFiles.
   for (const compress of ['none', 'gz', 'snappy', 'lz4', 'zstd']) {
     const out = path.join(work, `hfile-${compress}`);
-    const manifest = await exportTables(store, env, ['t'], out, { raw: true, format: 'hfile', compress });
+    const manifest = await exportTables(store, env, ['t'], out, {
+      raw: true,
+      format: 'hfile',
+      compress,
+    });
     let accepted = 0;
     for (const { path: file } of manifest.tables[0].files) {
       if (compress !== 'none' && compress !== 'gz') break; // The others need native libraries in the tool.
       await hbase.run('pretty', url(`hfile-${compress}/${file}`));
       accepted++;
     }
-    if (accepted > 0) console.log(`ok   HFilePrettyPrinter -m -k accepts ${accepted} HFiles (${compress})`);
+    if (accepted > 0)
+      console.log(`ok   HFilePrettyPrinter -m -k accepts ${accepted} HFiles (${compress})`);
     if (compress === 'none' || compress === 'gz') {
       const table = `hfile_${compress}`;
       await hbase.run('create', table, 'f', 'g');

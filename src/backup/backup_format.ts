@@ -109,9 +109,7 @@ export function richOf(value: unknown): unknown {
   if (typeof $x === 'string') return new Uint8Array(Buffer.from($x, 'hex'));
   if (typeof $t === 'number') return new Date($t);
   const entries = Array.isArray($o) ? ($o as readonly [string, unknown][]) : Object.entries(value);
-  return Object.fromEntries(
-    entries.map(([key, member]) => [key, richOf(member)] as const),
-  ) as object;
+  return Object.fromEntries(entries.map(([key, member]) => [key, richOf(member)] as const));
 }
 
 export async function writeBackup(

@@ -56,6 +56,15 @@ export async function runTask(
   work: WorkOptions,
   env: Env = connection.server.env,
 ): Promise<TaskResults[keyof TaskResults]> {
+  return connection.server.track(() => run(connection, task, work, env));
+}
+
+async function run(
+  connection: EmbeddedConnection,
+  task: Task,
+  work: WorkOptions,
+  env: Env,
+): Promise<TaskResults[keyof TaskResults]> {
   const { server } = connection;
   switch (task.task) {
     case 'export':
