@@ -3,5 +3,5 @@
 . "$(dirname "$0")/../lib.sh"
 modules=$(npm_with hbase-rpc-client@0.1.15)
 start_server --table old:cf
-cp "$here/hbase-rpc-client/steps.cjs" "$modules/steps.cjs"
-node "$modules/steps.cjs" "$zookeeper"
+cp "$here/hbase-rpc-client/steps.mjs" "$modules/steps.mjs"
+node "$modules/steps.mjs" "$zookeeper"

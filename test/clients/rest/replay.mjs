@@ -13,7 +13,9 @@ const withoutNow = (text) => text.replace(/\b1[78]\d{11}\b/g, 'NOW');
 function shown(body, type) {
   if (body === null) return '';
   const bytes = Buffer.from(body, 'base64');
-  return /json|xml|text/.test(type ?? '') ? withoutNow(bytes.toString('utf8')) : bytes.toString('hex');
+  return /json|xml|text/.test(type ?? '')
+    ? withoutNow(bytes.toString('utf8'))
+    : bytes.toString('hex');
 }
 
 let scanner = null;

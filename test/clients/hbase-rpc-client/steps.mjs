@@ -1,7 +1,7 @@
-// An old client of npm that speaks the native protocol: steps.cjs ZOOKEEPER, with table `old` (family cf) made before.
-const assert = require('node:assert');
-const { promisify } = require('node:util');
-const hbase = require('hbase-rpc-client');
+// An old client of npm that speaks the native protocol: steps.mjs ZOOKEEPER, with table `old` (family cf) made before.
+import assert from 'node:assert';
+import { promisify } from 'node:util';
+import hbase from 'hbase-rpc-client';
 
 const client = hbase({ zookeeperHosts: [process.argv[2]], zookeeperRoot: '/hbase' });
 client.on('error', (error) => console.error('client error', error));
