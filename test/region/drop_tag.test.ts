@@ -78,7 +78,9 @@ class OneBlock implements CellSource {
   seekBeforeRow(row: Uint8Array, rowAt: number, rowLength: number): SourceState {
     const before = Buffer.from(row.subarray(rowAt, rowAt + rowLength)).toString();
     const last = this.#cells.findLast((cell) => rowOf(cell) < before);
-    return last === undefined ? END : this.#to(this.#cells.findIndex((cell) => rowOf(cell) === rowOf(last)));
+    return last === undefined
+      ? END
+      : this.#to(this.#cells.findIndex((cell) => rowOf(cell) === rowOf(last)));
   }
 
   seekToLastRow(): SourceState {

@@ -6,7 +6,13 @@
 import type { Mutation } from '../../src/model/index.ts';
 import { cellsText, cellText, type ModelCell } from './cells.ts';
 import { DataError, effectOf, holds, rowOf, type CommitPlace, type Effect } from './effects.ts';
-import { SimFailure, type GroupRead, type Instant, type Intent, type ReadRecord } from './history.ts';
+import {
+  SimFailure,
+  type GroupRead,
+  type Instant,
+  type Intent,
+  type ReadRecord,
+} from './history.ts';
 import type { FileEvent, FlushClaim } from './file_watch.ts';
 import type { Ledger } from './ledger.ts';
 import type { Model, ModelTable, Moment, SchemaVersion } from './model.ts';
@@ -363,7 +369,9 @@ export class Checker {
           );
     // What is not committed is read as the files are now.
     const views = isUncommitted
-      ? turns(called.turn, answered.turn).flatMap((turn) => moments.map((one) => ({ ...one, turn })))
+      ? turns(called.turn, answered.turn).flatMap((turn) =>
+          moments.map((one) => ({ ...one, turn })),
+        )
       : moments;
     const where =
       tso === null ? `between ${called.readPoint} and ${answered.readPoint}` : `at ${tso}`;

@@ -10,7 +10,13 @@
 import type { FileRecord, RegionRecord, SnapshotRecord } from '../../src/manifest/index.ts';
 import type { RegionServer } from '../../src/engine/region_server.ts';
 import { byText, cellText, textOf, type ModelCell } from './cells.ts';
-import { filesPut, floorsPut, type FileEvent, type FlushClaim, type RewriteFacts } from './file_watch.ts';
+import {
+  filesPut,
+  floorsPut,
+  type FileEvent,
+  type FlushClaim,
+  type RewriteFacts,
+} from './file_watch.ts';
 import { SimFailure } from './history.ts';
 import { checkLoad } from './ledger_load.ts';
 import { checkSnapshot, fillFrom, type SnapshotContent } from './ledger_snapshots.ts';
@@ -78,7 +84,8 @@ export class Ledger {
     const before = this.#holdings(event, removed);
     for (const { record } of removed) this.files.delete(record.id);
     for (const { tableId, tso } of floorsPut(event.edits)) this.#playFloor(event, tableId, tso);
-    for (const record of filesPut(event.edits)) this.files.set(record.id, this.#fileOf(record, event, turn));
+    for (const record of filesPut(event.edits))
+      this.files.set(record.id, this.#fileOf(record, event, turn));
     for (const [key, held] of before) this.#playGroup(key, held, turn);
     for (const facts of event.rewrites) this.#checkRewrite(facts);
     this.#checkFlushed(event);
@@ -112,7 +119,8 @@ export class Ledger {
     const names = [...manifest.all('snapshot')].filter(({ kind }) => kind === 'table');
     const known = [...this.snapshots.keys()].sort(byText).join();
     const found = names.map(({ name }) => name).sort(byText);
-    if (found.join() !== known) throw new SimFailure(step, `snapshots ${found.join()}, not ${known}`);
+    if (found.join() !== known)
+      throw new SimFailure(step, `snapshots ${found.join()}, not ${known}`);
   }
 
   /** The greatest floor below which reads of the table may be refused. */
@@ -162,13 +170,17 @@ export class Ledger {
     const isOfGroups = this.model.tables.get(tableId)?.name === GROUPED;
     for (const { startKey, endKey } of regions) {
       if (isOfGroups && startKey.length > 1) this.fail(`a group is torn at ${textOf(startKey)}`);
-      if (textOf(startKey) !== end) this.fail(`a region of table ${tableId} starts at ${textOf(startKey)}, not ${end}`);
+      if (textOf(startKey) !== end)
+        this.fail(`a region of table ${tableId} starts at ${textOf(startKey)}, not ${end}`);
       end = endKey.length === 0 ? null : textOf(endKey);
     }
     if (end !== null) this.fail(`the last region of table ${tableId} ends at ${end}`);
   }
 
-  isInside(row: string, region: { readonly startKey: Uint8Array; readonly endKey: Uint8Array }): boolean {
+  isInside(
+    row: string,
+    region: { readonly startKey: Uint8Array; readonly endKey: Uint8Array },
+  ): boolean {
     const end = textOf(region.endKey);
     return row >= textOf(region.startKey) && (end === '' || row < end);
   }
@@ -199,7 +211,10 @@ export class Ledger {
   }
 
   /** A region of a snapshot, which has no record of its own. */
-  #keptRegion(record: FileRecord, event: FileEvent): RegionRecord | { startKey: Uint8Array; endKey: Uint8Array } {
+  #keptRegion(
+    record: FileRecord,
+    event: FileEvent,
+  ): RegionRecord | { startKey: Uint8Array; endKey: Uint8Array } {
     for (const snapshot of snapshotsPut(event)) {
       for (const { regions } of snapshot.tables) {
         const region = regions.find(({ id }) => id === record.regionId);
@@ -284,7 +299,9 @@ export class Ledger {
       if (after.history.has(cell)) continue;
       this.counts.forgotten++;
       if (drop > floor && !isGone) {
-        this.fail(`${cellText(cell)} of ${table.name}, dropped at ${drop}, left the history, its floor being ${floor}`);
+        this.fail(
+          `${cellText(cell)} of ${table.name}, dropped at ${drop}, left the history, its floor being ${floor}`,
+        );
       }
     }
   }
@@ -300,7 +317,8 @@ export class Ledger {
       return [];
     };
     const isMajor = this.#isOfAll(facts);
-    if (input.nowMs !== facts.nowMs) this.fail(`${path} judges TTL at ${input.nowMs}, not ${facts.nowMs}`);
+    if (input.nowMs !== facts.nowMs)
+      this.fail(`${path} judges TTL at ${input.nowMs}, not ${facts.nowMs}`);
     if (input.kind === 'flush') this.counts.flushes++;
     else this.counts.compactions++;
     const fault = faultOf({
@@ -376,7 +394,6 @@ export class Ledger {
       if (edit.collection === 'snapshot' && 'key' in edit) this.snapshots.delete(edit.key);
     }
   }
-
 }
 
 /** Snapshots of tables that the edits make. */

@@ -15,7 +15,11 @@ export function checkLoad(ledger: Ledger, event: FileEvent): bigint | null {
   if (load === null) return ledger.fail(`files are loaded at ${tso}, which nobody asked for`);
   const table = ledger.model.tables.get(first.tableId);
   if (table === undefined) return ledger.fail(`files are loaded into table ${first.tableId}`);
-  const expected = load.map((cell): ModelCell => ({ ...cell, ts: cell.ts ?? Number(tso >> 18n), tso }));
+  const expected = load.map((cell): ModelCell => ({
+    ...cell,
+    ts: cell.ts ?? Number(tso >> 18n),
+    tso,
+  }));
   const found = new Set<string>();
   for (const { path } of loaded) {
     for (const { cell } of event.cells.get(path) ?? []) found.add(cellText(cell));

@@ -53,11 +53,17 @@ function compare(
 }
 
 /** Gives a table made of a snapshot its cells, with the numbers that they had. */
-export function fillFrom(ledger: Ledger, table: ModelTable, { snapshot, index }: TableOrigin): void {
+export function fillFrom(
+  ledger: Ledger,
+  table: ModelTable,
+  { snapshot, index }: TableOrigin,
+): void {
   const content = ledger.snapshots.get(snapshot)?.tables[index];
-  if (content === undefined) return ledger.fail(`${table.name} is made of snapshot ${snapshot}, which is not there`);
+  if (content === undefined)
+    return ledger.fail(`${table.name} is made of snapshot ${snapshot}, which is not there`);
   for (const { id, rules } of table.versions[0]!.families) {
-    for (const { row, family, qualifier, ts, type, value, ttlMs, tso } of content.get(rules.name) ?? []) {
+    for (const { row, family, qualifier, ts, type, value, ttlMs, tso } of content.get(rules.name) ??
+      []) {
       table.add(id, { row, family, qualifier, ts, type, value, ttlMs, tso, isInFile: true });
     }
   }

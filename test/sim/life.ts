@@ -130,10 +130,7 @@ export class Life extends BankingLife {
           const families = table.current.families.map(({ rules }) => rules.name);
           const isToGo = name === CLONE && random.chance(0.5);
           const change = workload.change(families, table.isEnabled);
-          await this.change(
-            name,
-            isToGo ? { kind: table.isEnabled ? 'disable' : 'drop' } : change,
-          );
+          await this.change(name, isToGo ? { kind: table.isEnabled ? 'disable' : 'drop' } : change);
         }
         if (this.pendingChange !== null) return;
       }

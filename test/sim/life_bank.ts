@@ -82,13 +82,24 @@ export class BankingLife extends WritingLife {
   async #sum(): Promise<void> {
     const { journal, random, told, moments, workload } = this.parts;
     const { step } = journal;
-    const asOf = random.chance(0.5) ? undefined : random.chance(0.5) ? told.acked : workload.pick(moments.length > 0 ? moments : [told.acked]);
+    const asOf = random.chance(0.5)
+      ? undefined
+      : random.chance(0.5)
+        ? told.acked
+        : workload.pick(moments.length > 0 ? moments : [told.acked]);
     journal.note(() => `${step} sum of the bank as of ${asOf}`);
     const sums = new Map<string, bigint>();
     try {
-      const options = { ...(asOf === undefined ? {} : { asOf }), ...(random.chance(0.5) ? REVERSED : {}) };
+      const options = {
+        ...(asOf === undefined ? {} : { asOf }),
+        ...(random.chance(0.5) ? REVERSED : {}),
+      };
       const scanner = this.connection.table(BANK).scan(options);
-      for (let batch = await scanner.nextBatch(2); batch.length > 0; batch = await scanner.nextBatch(2)) {
+      for (
+        let batch = await scanner.nextBatch(2);
+        batch.length > 0;
+        batch = await scanner.nextBatch(2)
+      ) {
         if (random.chance(0.3)) await this.parts.env.timers.sleep(random.float() * 3);
         for (const { cells } of batch) {
           const { row, value } = fromAnswer(cells[0]!);

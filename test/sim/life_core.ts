@@ -59,7 +59,8 @@ export interface LifeParts {
 /** The oracle may be this far ahead of the greatest time the clock ever showed: two windows, and the milliseconds made up. */
 const LEAD_MAX_MS = 5000;
 /** What the control record of a change of schema begins with. */
-const SCHEMA_CHANGE = /^(?:create|alter|enable|disable|truncate|drop) table |^(?:clone|restore) snapshot /;
+const SCHEMA_CHANGE =
+  /^(?:create|alter|enable|disable|truncate|drop) table |^(?:clone|restore) snapshot /;
 
 export class LifeCore {
   readonly entries: Entry[] = [];
@@ -141,8 +142,7 @@ export class LifeCore {
       acked: told.acked,
       nowMs: server.reads.clock.followedMs(),
       turn: this.parts.watch.turn,
-      borders:
-        server.catalog.find(table)?.regions.map(({ startKey }) => textOf(startKey)) ?? null,
+      borders: server.catalog.find(table)?.regions.map(({ startKey }) => textOf(startKey)) ?? null,
       schemaTurn: turn,
       isChanging: changing,
     };

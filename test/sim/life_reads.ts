@@ -153,7 +153,9 @@ export class ReadingLife extends LifeCore {
     const live = catalog.find(table);
     return [...dropped, ...(live === undefined ? [] : [live])].some(({ regions }) =>
       regions.some(({ stores, formerStores }) =>
-        [...stores, ...formerStores].some(({ files, history }) => files.length + history.length > 0),
+        [...stores, ...formerStores].some(
+          ({ files, history }) => files.length + history.length > 0,
+        ),
       ),
     );
   }
@@ -172,7 +174,9 @@ export class ReadingLife extends LifeCore {
         return familiesAsked(read.options).some((one) => !names.includes(one));
       }
       case 'SnapshotTooOld':
-        return !this.parts.pins.keeps(tso, this.clockMax) && this.isForgotten(table?.id ?? null, tso);
+        return (
+          !this.parts.pins.keeps(tso, this.clockMax) && this.isForgotten(table?.id ?? null, tso)
+        );
       default:
         return false;
     }

@@ -49,7 +49,8 @@ export class ShelvingLife extends MaintainedLife {
       if (this.isOver) return;
       if (!(error instanceof Error) || error instanceof SimFailure) throw error;
       journal.answer(() => `${step} ! ${error.name} ${error.message}`);
-      const isRegionMoved = work.kind === 'load' && / was changed while files were /.test(error.message);
+      const isRegionMoved =
+        work.kind === 'load' && / was changed while files were /.test(error.message);
       if (error.name !== expected && !isRegionMoved) this.checkFault(step, error);
     } finally {
       this.parts.watch.load = null;

@@ -133,8 +133,7 @@ export class ModelTable {
   find(familyId: number, like: ModelCell): ModelCell | undefined {
     const cells = this.#families.get(familyId)?.get(like.row) ?? [];
     return cells.find(
-      (cell) =>
-        cell.tso === like.tso && cell.qualifier === like.qualifier && sameKey(cell, like),
+      (cell) => cell.tso === like.tso && cell.qualifier === like.qualifier && sameKey(cell, like),
     );
   }
 

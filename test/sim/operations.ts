@@ -76,7 +76,23 @@ const FAMILIES = ['f', 'g', 'h'];
 const COUNTERS = ['n1', 'n2'];
 const TEXTS = ['', 'p', 'q', 'q1'];
 const SPLIT_KEYS = ['b2', 'd', 'm1', 'n'];
-const SPLIT_ROWS = ['a1', 'b', 'b15', 'b2', 'c', 'cc', 'd', 'e', 'f', 'm', 'm05', 'm1', 'n', 'o', 'z'];
+const SPLIT_ROWS = [
+  'a1',
+  'b',
+  'b15',
+  'b2',
+  'c',
+  'cc',
+  'd',
+  'e',
+  'f',
+  'm',
+  'm05',
+  'm1',
+  'n',
+  'o',
+  'z',
+];
 /** Regions as small as the simulator's tables: HBase's checks would refuse them. */
 const UNCHECKED = { CONFIGURATION: { 'hbase.table.sanity.checks': 'false' } };
 const SPLIT_RULES: readonly object[] = [
@@ -84,7 +100,12 @@ const SPLIT_RULES: readonly object[] = [
   {},
   { SPLIT_POLICY: 'DisabledRegionSplitPolicy' },
   { SPLIT_POLICY: 'ConstantSizeRegionSplitPolicy', MAX_FILESIZE: 3000, ...UNCHECKED },
-  { SPLIT_POLICY: 'SteppingSplitPolicy', MEMSTORE_FLUSHSIZE: 1000, MAX_FILESIZE: 6000, ...UNCHECKED },
+  {
+    SPLIT_POLICY: 'SteppingSplitPolicy',
+    MEMSTORE_FLUSHSIZE: 1000,
+    MAX_FILESIZE: 6000,
+    ...UNCHECKED,
+  },
 ];
 const OPERATORS: readonly CompareOperator[] = [
   'LESS',

@@ -64,7 +64,6 @@ export function vouchedBytes(path: string, bytes: Uint8Array): number {
   return path.includes('MANIFEST-') ? Buffer.from(bytes).lastIndexOf('MREC') : bytes.length;
 }
 
-
 /** Whether the manifest has made a change that was under way. */
 export function isMade({ manifest }: RegionServer, { edits }: FileEvent): boolean {
   const puts = edits.flatMap((edit) => {
@@ -79,7 +78,9 @@ export function isMade({ manifest }: RegionServer, { edits }: FileEvent): boolea
   if (puts.length > 0) return puts.includes(true);
   const floors = floorsPut(edits);
   if (floors.length > 0) {
-    return floors.every(({ name, tso }) => BigInt(manifest.get('setting', name)?.value ?? 0) >= tso);
+    return floors.every(
+      ({ name, tso }) => BigInt(manifest.get('setting', name)?.value ?? 0) >= tso,
+    );
   }
   return edits.some(
     (edit) =>

@@ -10,7 +10,9 @@ import {
   DELETE_COLUMN,
   DELETE_FAMILY,
   PUT,
-  sameKey, type ModelCell } from './cells.ts';
+  sameKey,
+  type ModelCell,
+} from './cells.ts';
 import { visibleCells, type FamilyRules } from './model.ts';
 
 const TTL_FOREVER = 0x7fffffff;
@@ -58,7 +60,8 @@ function faultOfRow(
     `${what}: ${cellText(cell)} of ${cellsText(cells.toSorted(byKey))} at ${nowMs}, rules ${JSON.stringify(rules)}`;
   for (const cell of dropped) {
     if (cell.type === PUT && keepsDeleted) {
-      if (!isSurplus(cell, cells, rules, nowMs)) return fault('dropped, though within VERSIONS', cell);
+      if (!isSurplus(cell, cells, rules, nowMs))
+        return fault('dropped, though within VERSIONS', cell);
     } else if (shown.has(cell)) return fault('dropped, though readers see it', cell);
     if (cell.type !== PUT && !isMajor && !isSpentMarker(cell, cells, rules, nowMs)) {
       return fault('a marker dropped, not all files being merged', cell);
@@ -67,7 +70,8 @@ function faultOfRow(
   if (keepsDeleted || rules.newVersionBehavior) return null;
   for (const cell of kept) {
     if (cell.type === PUT && !shown.has(cell)) return fault('kept, though no reader sees it', cell);
-    if (cell.type !== PUT && isMajor && isAsked) return fault('a marker kept, all files being merged', cell);
+    if (cell.type !== PUT && isMajor && isAsked)
+      return fault('a marker kept, all files being merged', cell);
   }
   return null;
 }
@@ -81,8 +85,7 @@ function isExpired(cell: ModelCell, rules: FamilyRules, nowMs: number): boolean 
 /** Cells of the same column before it in key order that are puts. */
 function putsBefore(cell: ModelCell, cells: readonly ModelCell[]): ModelCell[] {
   return cells.filter(
-    (other) =>
-      other.type === PUT && other.qualifier === cell.qualifier && byKey(other, cell) < 0,
+    (other) => other.type === PUT && other.qualifier === cell.qualifier && byKey(other, cell) < 0,
   );
 }
 

@@ -63,7 +63,8 @@ export function outcomeOf(
   change: Change,
   shelf: Shelf,
 ): string | Outcome | null {
-  if (change.kind === 'clone' || change.kind === 'restore') return outcomeOfSnapshot(table, change, shelf);
+  if (change.kind === 'clone' || change.kind === 'restore')
+    return outcomeOfSnapshot(table, change, shelf);
   if (change.kind === 'create') return table === null ? created(change) : 'TableExistsException';
   if (table === null) return 'TableNotFoundException';
   const { durability } = table.current;

@@ -17,14 +17,14 @@ async function run(seed: number): Promise<SimulationReport> {
 }
 
 describe('the simulator', () => {
-  test.each([1, 2, 3, 4, 5, 6])('finds no fault with seed %i', async (seed) => {
+  test.each([1, 2, 3, 4])('finds no fault with seed %i', async (seed) => {
     const report = await run(seed);
     expect(report.steps).toBeGreaterThanOrEqual(STEPS);
     expect(report.crashes + report.kills + report.closes).toBeGreaterThan(0);
   });
 
   test('replays a seed: the same operations, answers and bytes on the disk', async () => {
-    const [one, two, other] = [await run(7), await run(7), await run(8)];
+    const [one, two, other] = [await run(5), await run(5), await run(6)];
     expect(two).toEqual(one);
     expect(other.digest).not.toBe(one.digest);
   });

@@ -542,7 +542,9 @@ export class Simulation {
     const made = undecided.slice(0, 1 + undecided.findLastIndex((event) => isMade(server, event)));
     for (const event of made) this.#ledger.play(event, ++this.#turn);
     if (undecided.length > 0) {
-      this.journal.note(() => `${made.length} of ${undecided.length} changes of files had been made`);
+      this.journal.note(
+        () => `${made.length} of ${undecided.length} changes of files had been made`,
+      );
     }
     this.#ledger.compare(server, this.journal.step);
   }
