@@ -10,7 +10,12 @@ const RATIO = 'hbase.hstore.compaction.ratio';
 test.each([
   ['nothing said', {}, {}, COMPACTION_RULES],
   ['the table', { [MIN]: '5' }, {}, { ...COMPACTION_RULES, filesMin: 5 }],
-  ['the family over the table', { [MIN]: '5' }, { [MIN]: '2' }, { ...COMPACTION_RULES, filesMin: 2 }],
+  [
+    'the family over the table',
+    { [MIN]: '5' },
+    { [MIN]: '2' },
+    { ...COMPACTION_RULES, filesMin: 2 },
+  ],
   ['both', { [RATIO]: '0.5' }, { [MIN]: '4' }, { ...COMPACTION_RULES, ratio: 0.5, filesMin: 4 }],
   ['no number, too small', { [MIN]: 'many', [RATIO]: '-1' }, { [MIN]: '1' }, COMPACTION_RULES],
 ])('%s', (_what, tableWords, familyWords, want) => {

@@ -4,7 +4,15 @@ import { MUTATE_DELETE, MUTATE_PUT } from '../../src/engine/index.ts';
 import type { ByteMutation } from '../../src/engine/index.ts';
 import { StoreException } from '../../src/io/index.ts';
 import { CellBlock, ProtoReader, readMutation } from '../../src/wire/index.ts';
-import { DELETE, PUT, cellBlock, cellTexts, message, nested, writeMutation } from '../server/rpc/messages.ts';
+import {
+  DELETE,
+  PUT,
+  cellBlock,
+  cellTexts,
+  message,
+  nested,
+  writeMutation,
+} from '../server/rpc/messages.ts';
 import type { MutationFields } from '../server/rpc/messages.ts';
 
 const NO_GROUP = { high: 0, low: 0 };
@@ -30,13 +38,27 @@ test('kinds of deletes become types of cells', () => {
   );
   expect(types.flat()).toEqual([8, 12, 14, 10].map((type) => `r/f:a@1= type ${type}`));
   const row = read(bytesOf({ type: DELETE, row: 'r', ts: 9n }));
-  expect(row).toMatchObject({ type: MUTATE_DELETE, from: 0, to: 0, timestampHigh: 0, timestampLow: 9 });
+  expect(row).toMatchObject({
+    type: MUTATE_DELETE,
+    from: 0,
+    to: 0,
+    timestampHigh: 0,
+    timestampLow: 9,
+  });
 });
 
 test('cells of the block, as many as each mutation says', () => {
   const block = new CellBlock(cellBlock('a/f:q@1=1', 'a/f:r@1=2', 'b/f:q@1=3'));
-  const first = readMutation(new ProtoReader(bytesOf({ type: PUT, row: 'a', cellCount: 2 })), block, NO_GROUP);
-  const second = readMutation(new ProtoReader(bytesOf({ type: PUT, row: 'b', cellCount: 1 })), block, NO_GROUP);
+  const first = readMutation(
+    new ProtoReader(bytesOf({ type: PUT, row: 'a', cellCount: 2 })),
+    block,
+    NO_GROUP,
+  );
+  const second = readMutation(
+    new ProtoReader(bytesOf({ type: PUT, row: 'b', cellCount: 1 })),
+    block,
+    NO_GROUP,
+  );
   expect([texts(first), texts(second)]).toEqual([['a/f:q@1=1', 'a/f:r@1=2'], ['b/f:q@1=3']]);
 });
 
@@ -72,8 +94,18 @@ describe('refused', () => {
     ['a row too long', bytesOf({ type: PUT, row: 'r'.repeat(32768) }), null, 'Row length 32768'],
     ['an unknown type', bytesOf({ type: 9, row: 'r' }), null, 'Unknown mutation type 9'],
     ['no cell block', bytesOf({ type: PUT, row: 'r', cellCount: 1 }), null, 'no cells'],
-    ['another row', bytesOf({ type: PUT, row: 'r', cellCount: 1 }), cellBlock('s/f:q@1=v'), "doesn't match"],
-    ['a put in a delete', bytesOf({ type: DELETE, row: 'r', cellCount: 1 }), cellBlock('r/f:q@1=v'), 'A cell of type 4'],
+    [
+      'another row',
+      bytesOf({ type: PUT, row: 'r', cellCount: 1 }),
+      cellBlock('s/f:q@1=v'),
+      "doesn't match",
+    ],
+    [
+      'a put in a delete',
+      bytesOf({ type: DELETE, row: 'r', cellCount: 1 }),
+      cellBlock('r/f:q@1=v'),
+      'A cell of type 4',
+    ],
     ['broken tags', tagged(Uint8Array.of(0, 9, 1)), null, 'a tag reaches past the tags'],
     ['a TTL of two bytes', tagged(Uint8Array.of(0, 3, 8, 1, 2)), null, 'a TTL tag'],
   ])('%s', (_what, bytes, block, why) => {
@@ -86,7 +118,8 @@ describe('refused', () => {
     const block = cellBlock('r/f:q@1=v', 'r/f:r@1=w');
     const attempts: (() => ByteMutation)[] = [];
     for (let n = 0; n < whole.length; n++) attempts.push(() => read(whole.subarray(0, n)));
-    for (let n = 0; n < block.length; n++) attempts.push(() => read(withCells, block.subarray(0, n)));
+    for (let n = 0; n < block.length; n++)
+      attempts.push(() => read(withCells, block.subarray(0, n)));
     for (let at = 0; at < block.length; at++) {
       const changed = Buffer.from(block);
       changed[at] = changed[at]! ^ 0xff;

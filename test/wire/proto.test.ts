@@ -67,7 +67,9 @@ describe('read', () => {
   });
 
   test('fields that nobody knows are passed over', () => {
-    const reader = new ProtoReader(Buffer.from('0801' + '110102030405060708' + '1a02aabb' + '2501020304' + '2807', 'hex'));
+    const reader = new ProtoReader(
+      Buffer.from('0801' + '110102030405060708' + '1a02aabb' + '2501020304' + '2807', 'hex'),
+    );
     const fields: number[] = [];
     while (reader.next()) {
       fields.push(reader.field);

@@ -257,7 +257,11 @@ describe('bounds', () => {
   test('parts of frames count, too', async () => {
     const limits = { callBytesMax: 150_000 };
     const made = await client(setUp(), limits);
-    const whole = mutateRequest(region, { type: PUT, row: 'r', values: { 'f:q': 'v'.repeat(200_000) } });
+    const whole = mutateRequest(region, {
+      type: PUT,
+      row: 'r',
+      values: { 'f:q': 'v'.repeat(200_000) },
+    });
     const frame = requestFrame(3, 'Mutate', whole);
     made.socket.write(frame.subarray(0, 190_000));
     const { callId, error } = await lastFrame(made);
