@@ -10,7 +10,7 @@ import { compareRanges } from '../cell/index.ts';
 import { ALL_TIME } from '../model/index.ts';
 import type { FamilySettings, TimeRangeSpec } from '../model/index.ts';
 import { oldestUnexpired } from './scan/time_checks.ts';
-import type { StoreFileInfo } from './store_file.ts';
+import type { StoreFileInfo } from './store_file_info.ts';
 
 const NO_ROW: Uint8Array = new Uint8Array(0);
 
