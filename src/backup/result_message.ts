@@ -20,8 +20,11 @@ const CELL_TYPE = 0x28;
 const CELL_VALUE = 0x32;
 const CELL_TAGS = 0x3a;
 const SEVEN_BITS = 128;
+/** Up to this length a loop copies faster than a call of `set` with a fresh view. */
+const LOOP_COPY_MAX = 40;
 
 function varintSize(value: number): number {
+  if (value < SEVEN_BITS) return 1;
   let size = 1;
   for (let rest = value; rest >= SEVEN_BITS; rest = Math.floor(rest / SEVEN_BITS)) size++;
   return size;
@@ -89,9 +92,9 @@ export class ResultWriter {
   #varint(value: number): void {
     let rest = value;
     for (; rest >= SEVEN_BITS; rest = Math.floor(rest / SEVEN_BITS)) {
-      this.#byte((rest % SEVEN_BITS) | 0x80);
+      this.#buf[this.#at++] = (rest % SEVEN_BITS) | 0x80;
     }
-    this.#byte(rest);
+    this.#buf[this.#at++] = rest;
   }
 
   #varint64(high: number, low: number): void {
@@ -103,8 +106,11 @@ export class ResultWriter {
   #bytes(tag: number, from: Uint8Array, at: number, length: number): void {
     this.#byte(tag);
     this.#varint(length);
-    this.#buf.set(from.subarray(at, at + length), this.#at);
-    this.#at += length;
+    const buf = this.#buf;
+    const to = this.#at;
+    if (length <= LOOP_COPY_MAX) for (let i = 0; i < length; i++) buf[to + i] = from[at + i]!;
+    else buf.set(from.subarray(at, at + length), to);
+    this.#at = to + length;
   }
 }
 

@@ -75,7 +75,7 @@ describe('files of Hadoop', () => {
     const env = memoryEnv();
     const golden = bytesOf(name);
     const whole = wanted();
-    for (let length = 0; length < golden.length; length += 7) {
+    for (let length = 0; length < golden.length; length += 23) {
       await put(env, golden.subarray(0, length));
       try {
         const cells = await cellsOf(env);
