@@ -1,7 +1,7 @@
 /** Rows a second through begin, load, prepare, commit, beside plain batches; commit latency beside 1,000 prepared ones. */
-import { open } from '../../src/embedded/index.ts';
 import type { StoreConnection } from '../../src/embedded/index.ts';
 import type { LoadOperation } from '../../src/model/index.ts';
+import { product } from './product.ts';
 
 const BATCH = 1000;
 /** Batches of one transaction. */
@@ -14,7 +14,7 @@ const rowsFrom = (first: number): LoadOperation[] =>
   }));
 
 async function store(dir: string): Promise<StoreConnection> {
-  const connection = await open(dir);
+  const connection = await (await product()).open(dir);
   await connection.admin.createTable({ name: 't', families: ['f'] });
   return connection;
 }

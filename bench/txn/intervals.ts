@@ -2,8 +2,8 @@
  * Throughput and visibility delay over checkpoint intervals, as vendors of exactly-once sinks plot them: one writer, a
  * transaction an interval. Times are scaled down: an interval of 60 s lasts 60 s / scale here, and is shown as 60 s.
  */
-import { open } from '../../src/embedded/index.ts';
 import type { LoadOperation } from '../../src/model/index.ts';
+import { product } from './product.ts';
 
 const INTERVALS_S = [1, 5, 10, 20, 30, 60];
 const BATCH = 500;
@@ -23,7 +23,7 @@ export async function intervals(
 ): Promise<IntervalPoint[]> {
   const points: IntervalPoint[] = [];
   for (const intervalSeconds of INTERVALS_S) {
-    const connection = await open(`${dir}-${intervalSeconds}`);
+    const connection = await (await product()).open(`${dir}-${intervalSeconds}`);
     await connection.admin.createTable({ name: 't', families: ['f'] });
     const lengthMs = (intervalSeconds * 1000) / scale;
     const start = performance.now();

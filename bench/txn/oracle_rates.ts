@@ -1,14 +1,13 @@
 /** Stamps a second: in the process, and over HTTP beside a bare server of the same framework. */
 import { Agent, request } from 'node:http';
 import { fastify } from 'fastify';
-import { open } from '../../src/embedded/index.ts';
-import { startServer } from '../../src/server/index.ts';
+import { product } from './product.ts';
 
 const CONNECTIONS = 32;
 
 /** `allocate(1)` one after the other, each giving a bigint. */
 export async function allocations(dir: string, seconds: number): Promise<Record<string, number>> {
-  const connection = await open(dir);
+  const connection = await (await product()).open(dir);
   const { oracle } = connection.server;
   let count = 0;
   let last = 0n;
@@ -34,8 +33,8 @@ export async function httpRates(dir: string, seconds: number): Promise<Record<st
   await bare.listen({ port: 0, host: '127.0.0.1' });
   const address = bare.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const connection = await open(dir);
-  const server = await startServer({ connection, http: { port: 0 } });
+  const connection = await (await product()).open(dir);
+  const server = await (await product()).startServer({ connection, http: { port: 0 } });
   const own = new URL(server.addresses.http!);
   await rateOf(port, '/', seconds / 4);
   const limit = await rateOf(port, '/', seconds);

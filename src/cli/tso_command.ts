@@ -52,8 +52,8 @@ async function tso(flags: TsoFlags, context: CliContext): Promise<void> {
   } else {
     const { data } = await client.get('/api/tso');
     // The text beside it is exact; a JSON number of that size is not.
-    const { current_tso: _, current_tso_text: current, ...rest } = data as Record<string, unknown>;
-    const members = { current_tso: current, ...rest };
+    const { current_tso_text: current, ...rest } = data as Record<string, unknown>;
+    const members = { ...rest, current_tso: current };
     printer.either(members, linesOf(members));
   }
   await printer.flush();

@@ -357,7 +357,7 @@ export class ExactlyOnceWriter {
         failure = error;
       }
     }
-    throw failure ?? new ServerAway(serverId);
+    throw failure instanceof Error ? failure : new ServerAway(serverId);
   }
 
   /** Rolls back what was not handed over. What was stays: the checkpoint holds it. */

@@ -46,7 +46,7 @@ export function encodeGroups(groups: readonly CellGroup[]): Uint8Array {
     to += GROUP_HEADER;
     for (let i = 0; i < at.length; i++) {
       putU32(block, to, length[i]!);
-      block.set(buf.subarray(at[i]!, at[i]! + length[i]!), to + 4);
+      block.set(buf.subarray(at[i], at[i]! + length[i]!), to + 4);
       to += 4 + length[i]!;
     }
     putU32(block, headerAt + 8, to - headerAt - GROUP_HEADER);

@@ -32,7 +32,7 @@ export function encodeLoad(
   options: LoadOptions,
   limits: LoadLimits,
 ): BatchBuilder {
-  if (!Array.isArray(operations)) throw badRequest('operations must be a list');
+  requireList(operations);
   if (operations.length > limits.rowsMax) {
     throw new TransactionException(
       'REQUEST_TOO_LARGE',
@@ -62,6 +62,10 @@ export function encodeLoad(
     }
   }
   return builder;
+}
+
+function requireList(operations: unknown): void {
+  if (!Array.isArray(operations)) throw badRequest('operations must be a list');
 }
 
 function encodeOne(

@@ -264,7 +264,8 @@ export class TransactionManager implements Transactions {
       cells: builder.cellCount,
       bytes: builder.sizeBytes,
     };
-    const { crc, loadedMs: _, ...counts } = loaded;
+    const { crc, rows, cells, bytes } = loaded;
+    const counts = { rows, cells, bytes };
     const before = txn.requests.get(seq);
     if (before !== undefined) {
       if (before.crc === crc) return { seq, ...counts, duplicate: true };

@@ -69,7 +69,7 @@ class World {
         this.commits.push({ ...done, after });
         if (done.tso > this.#ended) this.#ended = done.tso;
       }
-      if (n % 500 === 250) await this.connection.admin.flush(TABLES[this.random.int(3)]!);
+      if (n % 500 === 250) await this.connection.admin.flush(TABLES[this.random.int(3)]);
     }
   }
 

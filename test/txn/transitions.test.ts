@@ -5,8 +5,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { open } from '../../src/embedded/index.ts';
 import type { StoreConnection, StoreOptions } from '../../src/embedded/index.ts';
-import { TransactionException, XaException } from '../../src/model/index.ts';
-import type { TransactionName, Transactions, Xid } from '../../src/model/index.ts';
+import { TransactionException } from '../../src/model/index.ts';
+import type { TransactionName, Transactions, XaException, Xid } from '../../src/model/index.ts';
 import { startServer } from '../../src/server/index.ts';
 import { ApiClient, RemoteTransactions } from '../../src/client/txn/index.ts';
 import { memoryEnv, realEnv } from '../../src/io/index.ts';

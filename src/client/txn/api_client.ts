@@ -131,7 +131,7 @@ export class ApiClient {
   ): Promise<Response> {
     const url = new URL(`${this.url}${path}`);
     for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined && value !== null) url.searchParams.set(name, String(value));
+      if (value !== undefined && value !== null) url.searchParams.set(name, queryText(value));
     }
     return fetch(url, {
       method,
@@ -158,6 +158,10 @@ function jsonOf(text: string, where: string): ApiJson {
   }
   throw new NoAnswerException(`${where}: the answer is no JSON object`);
 }
+
+/** A parameter as it stands in a URL. */
+const queryText = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
 
 /** Codes of the transactions' own refusals, as the server names them. */
 const CODES: ReadonlySet<string> = new Set([
@@ -198,7 +202,7 @@ function refusalOf(status: number, text: string): StoreException {
     );
   }
   const code = typeof body['error'] === 'string' ? body['error'] : 'HTTP';
-  const message = String(body['message'] ?? body['data'] ?? `HTTP status ${status}`);
+  const message = textOf(body['message']) ?? textOf(body['data']) ?? `HTTP status ${status}`;
   if (!CODES.has(code)) {
     return new ApiException(code, message, status, body['retryable'] === true);
   }

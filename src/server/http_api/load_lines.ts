@@ -66,7 +66,7 @@ function parseLine(text: string, line: number, encoding: LineEncoding): LoadOper
     if (typeof put !== 'object' || put === null || Array.isArray(put)) {
       return bad('put is an object of columns', text.indexOf('"put"') + 1);
     }
-    const entries = Object.entries(put).map(([column, given]) => [
+    const entries = Object.entries(put as Readonly<Record<string, unknown>>).map(([column, given]) => [
       column,
       bytes(`the value of ${column}`, given),
     ]);

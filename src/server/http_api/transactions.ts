@@ -83,6 +83,12 @@ export function addTransactionRoutes(app: FastifyInstance, parts: ApiParts): voi
   };
   verb('rollback', rollback, true);
   parts.add(app, ['POST', 'PUT'], '/api/transaction/load', (request) => load(parts, request));
+  addQuestions(app, parts);
+}
+
+/** What changes nothing. */
+function addQuestions(app: FastifyInstance, parts: ApiParts): void {
+  const { transactions } = parts.connection;
   parts.add(app, ['GET'], '/api/transaction/status', async (request) => {
     const query = request.query as Parameters;
     checkServer(query, transactions.serverId);
@@ -132,8 +138,7 @@ async function runItems(
   const answers: unknown[] = [];
   for (const item of items as unknown[]) {
     if (typeof item !== 'object' || item === null) throw badRequest('an item is an object');
-    const { items: _, ...rest } = common;
-    const answer = await answerOf(() => run({ ...rest, ...(item as Parameters) }, caller));
+    const answer = await answerOf(() => run({ ...common, ...(item as Parameters) }, caller));
     answers.push({ code: answer.status, ...answer.body });
   }
   return { status: 200, body: { status: 'OK', items: answers } };

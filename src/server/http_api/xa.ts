@@ -37,7 +37,7 @@ export function addXaRoutes(app: FastifyInstance, parts: ApiParts): void {
     });
   };
   verb('start', async (xid, parameters) => {
-    const { label: _, ...options } = beginOf({ ...parameters, label: 'xa' });
+    const options = beginOf({ ...parameters, label: 'xa' });
     return { xa: 'XA_OK', state: 'ACTIVE', txn_id: String((await xa.start(xid, options)).txnId) };
   });
   verb('end', async (xid, parameters) => {
@@ -95,8 +95,8 @@ export function addXaRoutes(app: FastifyInstance, parts: ApiParts): void {
 function xidOf(parameters: Parameters): Xid {
   const given = (parameters['xid'] ?? parameters) as Parameters;
   const format = Number(given['format']);
-  const gtrid = String(given['gtrid'] ?? '').toLowerCase();
-  const bqual = String(given['bqual'] ?? '').toLowerCase();
+  const gtrid = (textOf(given, 'gtrid') ?? '').toLowerCase();
+  const bqual = (textOf(given, 'bqual') ?? '').toLowerCase();
   return { format, gtrid, bqual };
 }
 
