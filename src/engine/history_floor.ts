@@ -80,16 +80,15 @@ export class HistoryFloor {
 
   /** The earliest TSO that the table (null: any table that was dropped) can be read at. */
   earliest(tableId: number | null): bigint {
-    let earliest = this.disposable();
-    for (const floor of [this.#floor(null), this.#floor(tableId)]) {
-      if (floor > earliest) earliest = floor;
-    }
-    return earliest;
+    const disposable = this.disposable();
+    const floor = this.#floor(tableId);
+    return floor > disposable ? floor : disposable;
   }
 
   /** Throws SnapshotTooOld if a read as of `tso` would miss something. */
   check(tableId: number | null, tso: bigint, tableName: string): void {
-    if (tso >= this.#promised() && tso >= this.#floor(null) && tso >= this.#floor(tableId)) return;
+    // The store's floor is about tables that are gone with their records: a table that is there has its own.
+    if (tso >= this.#promised() && tso >= this.#floor(tableId)) return;
     const earliest = this.earliest(tableId);
     if (tso >= earliest) return;
     throw new SnapshotTooOld(

@@ -113,12 +113,12 @@ export class PastTables {
       return this.asOf(live, tso);
     }
     const canonical = canonicalTableName(name);
-    this.floors.check(null, tso, name);
     for (const { table, droppedTso } of this.#dropped) {
       if (table.name !== canonical || tso < table.createdTso || tso >= droppedTso) continue;
       this.floors.check(table.id, tso, table.name);
       return this.asOf(table, tso);
     }
+    this.floors.check(null, tso, name);
     throw new TableNotFoundException(`Table '${name}' was not found as of TSO ${tsoText(tso)}`);
   }
 
