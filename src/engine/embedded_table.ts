@@ -4,6 +4,7 @@ import {
   READ_DEFAULT,
   WrongRegionException,
   requireArray,
+  shown,
   toRow,
 } from '../model/index.ts';
 import type {
@@ -22,6 +23,7 @@ import type {
   Nonce,
   Operation,
   OperationOutcome,
+  PutOptions,
   ReadOptions,
   Result,
   ScanOptions,
@@ -42,6 +44,7 @@ import type { BlindWrite } from './batch.ts';
 import { commitOptionsOf } from './commit_options.ts';
 import type { CommitOptions } from './commit_queue.ts';
 import { nonceBytes } from './nonces.ts';
+import { hiddenPuts } from './hidden_puts.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
 import { IncrementNow } from './increment_now.ts';
@@ -89,13 +92,37 @@ export class EmbeddedTable implements Table {
     this.#incrementNow = new IncrementNow(server);
   }
 
-  put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint> {
+  put(row: Bytes, values: Values, options?: PutOptions): Promise<bigint> {
     try {
       this.#server.checkOpen();
+      if (options?.onHidden !== undefined) return this.#putAndTell(toRow(row), values, options);
       return this.#put(this.#rows.of(row), values, options, 0);
     } catch (error) {
       return rejected(error);
     }
+  }
+
+  /** A put whose caller wants to know what of it is hidden by markers. */
+  async #putAndTell(row: Uint8Array, values: Values, options: PutOptions): Promise<bigint> {
+    const { onHidden } = options;
+    if (typeof onHidden !== 'function') {
+      throw new IllegalArgumentException(`onHidden must be a function, not ${shown(onHidden)}`);
+    }
+    const kept = Uint8Array.from(row);
+    const tso = await this.#put(kept, values, options, 0);
+    const { families } = this.#server.catalog.enabled(this.name);
+    const isClassic = (name: string): boolean =>
+      families.find(({ settings }) => settings.name === name)?.settings.newVersionBehavior !== true;
+    await using scanner = this.scan({
+      start: kept,
+      stop: kept,
+      stopInclusive: true,
+      raw: true,
+      versions: Infinity,
+    });
+    const [result] = await scanner.nextBatch(1);
+    for (const hidden of hiddenPuts(result?.cells ?? [], tso, isClassic)) onHidden(hidden);
+    return tso;
   }
 
   #put(

@@ -135,6 +135,8 @@ const MUTATION_OPTIONS = new Set([
   'returnResults',
   'timeRange',
 ]);
+/** `onHidden` is read where the put is called. */
+const PUT_OPTIONS = new Set([...MUTATION_OPTIONS, 'onHidden']);
 const CELL_MEMBERS = new Set(['family', 'qualifier', 'value', 'ts', 'ttl']);
 const DELETE_MEMBERS = new Set([
   'columns',
@@ -203,7 +205,7 @@ export function encodePut(
   values: Values,
   options: MutationOptions | undefined,
 ): boolean {
-  if (options !== undefined) checkOptionNames(options, MUTATION_OPTIONS, 'put');
+  if (options !== undefined) checkOptionNames(options, PUT_OPTIONS, 'put');
   const ts = toCellTimestamp(options?.ts);
   const ttlMs = toTtlMs(options?.ttl);
   const before = m.count;

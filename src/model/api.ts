@@ -14,6 +14,7 @@ import type {
   Mutation,
   MutationOptions,
   Operation,
+  PutOptions,
   ReadOptions,
   ScanOptions,
   Value,
@@ -55,7 +56,7 @@ export interface Connection extends AsyncDisposable {
 export interface Table {
   readonly name: string;
   /** Writes cells of one row in one commit and answers the commit's TSO. */
-  put(row: Bytes, values: Values, options?: MutationOptions): Promise<bigint>;
+  put(row: Bytes, values: Values, options?: PutOptions): Promise<bigint>;
   /** The row's visible cells, or null if it has none. */
   get(row: Bytes, options?: ReadOptions): Promise<Result | null>;
   /** As `get`, answered from memory; throws NotInMemoryException when the disk would have to be asked. */

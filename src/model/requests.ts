@@ -34,6 +34,32 @@ export interface MutationOptions {
   readonly nonce?: Nonce;
 }
 
+/** A cell that was put although a marker written before hides it. */
+export interface HiddenPut {
+  readonly row: Uint8Array;
+  readonly family: string;
+  readonly qualifier: Uint8Array;
+  readonly ts: bigint;
+  /** The marker; a family's has an empty qualifier. Of several, the one that hides most. */
+  readonly marker: {
+    readonly type: 'Delete' | 'DeleteFamilyVersion' | 'DeleteColumn' | 'DeleteFamily';
+    readonly qualifier: Uint8Array;
+    readonly ts: bigint;
+    /** The commit that wrote it; 0n when a compaction has dropped that. */
+    readonly tso: bigint;
+  };
+}
+
+/** Options of `put`. */
+export interface PutOptions extends MutationOptions {
+  /**
+   * Told, before `put` answers, of each of its cells that nobody will see, because a marker hides it until a major compaction
+   * has taken that away. Costs a read of the row. Not of families with NEW_VERSION_BEHAVIOR: there markers hide older writes
+   * only.
+   */
+  readonly onHidden?: (hidden: HiddenPut) => void;
+}
+
 export interface Nonce {
   readonly group: bigint;
   readonly nonce: bigint;
