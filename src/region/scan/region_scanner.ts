@@ -284,7 +284,7 @@ export class RegionScanner {
       else this.rowsFiltered++;
       return;
     }
-    if (filter !== null && filter.filterRow()) {
+    if (filter !== null && batch.openCells > 0 && filter.filterRow()) {
       this.rowsFiltered++;
       batch.dropRow();
       return;
