@@ -130,7 +130,7 @@ export const MUTANTS = [
   {
     name: 'every compaction drops markers',
     file: 'src/engine/compactor.ts',
-    from: "kind: isAll ? 'major' : 'minor',",
+    from: "kind: isAll && !isMemoryOlder(store, chosen) ? 'major' : 'minor',",
     to: "kind: 'major',",
   },
   {
