@@ -25,7 +25,11 @@ test('every flipped bit of a manifest is found', async () => {
       await writeSealed(env, 'dir/m.json', { ...seal, ...{ tso: '123', list: ['a', { b: 1 }] } });
     },
   );
-  expect(await readSealed(env, 'dir/m.json', seal)).toEqual({ ...seal, tso: '123', list: ['a', { b: 1 }] });
+  expect(await readSealed(env, 'dir/m.json', seal)).toEqual({
+    ...seal,
+    tso: '123',
+    list: ['a', { b: 1 }],
+  });
   const whole = await env.fs.readFile('dir/m.json');
   for (let bit = 0; bit < whole.length * 8; bit++) {
     const bytes = Uint8Array.from(whole);

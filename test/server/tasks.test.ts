@@ -45,12 +45,18 @@ test('a folder that a server has open is worked on through it', async () => {
   expect(await store.table('then').count()).toBe(2);
   expect(await ok('import out --rename t=then')).toBe('then: 1 put(s), 0 marker(s)\n');
   expect(await ok('fork copy')).toMatch(/^Forked 2 table\(s\)/);
-  const again = await cli.run(words('restore backups --user root:secret'), { variables: { CELLAR_DATA: 'store' } });
-  expect(again.stderr).toMatch(/^ApiException: Table t exists already|^\w+: Table t exists already/);
+  const again = await cli.run(words('restore backups --user root:secret'), {
+    variables: { CELLAR_DATA: 'store' },
+  });
+  expect(again.stderr).toMatch(
+    /^ApiException: Table t exists already|^\w+: Table t exists already/,
+  );
 });
 
 test('only administrators may, and paths are absolute', async () => {
-  const ran = await cli.run(words('export --all out --user root:wrong'), { variables: { CELLAR_DATA: 'store' } });
+  const ran = await cli.run(words('export --all out --user root:wrong'), {
+    variables: { CELLAR_DATA: 'store' },
+  });
   expect(ran.status).toBe(1);
   const post = async (body: object, authorization: string): Promise<Response> =>
     fetch(`${address}/api/admin/tasks`, {
@@ -64,5 +70,8 @@ test('only administrators may, and paths are absolute', async () => {
   expect((await post({ task: 'explode' }, admin)).status).toBe(400);
   const answer = await post({ task: 'export', tables: ['nope'], out: '/x' }, admin);
   expect(answer.status).toBe(200);
-  expect(JSON.parse((await answer.text()).trim())).toMatchObject({ error: 'TableNotFoundException', retryable: false });
+  expect(JSON.parse((await answer.text()).trim())).toMatchObject({
+    error: 'TableNotFoundException',
+    retryable: false,
+  });
 });
