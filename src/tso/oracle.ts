@@ -271,7 +271,18 @@ export class Oracle {
    * A run of `count` stamps (1 … 262143) for use outside the store, below a synced window. Throws as `next`, or what saving
    * the window threw, or TsoExhausted after `tso_max_get_retry_count` tries.
    */
-  async allocate(count: number): Promise<{ first: bigint; last: bigint }> {
+  allocate(count: number): Promise<{ first: bigint; last: bigint }> {
+    // In the common case there is nothing to wait for: one promise instead of three.
+    if (this.#refusal === null && Number.isInteger(count) && count > 0) {
+      this.#followClock();
+      if (this.#logical + count <= LOGICAL_MAX && this.#isReserved(this.#physicalMs)) {
+        return Promise.resolve(this.#giveRun(count));
+      }
+    }
+    return this.#allocateWaiting(count);
+  }
+
+  async #allocateWaiting(count: number): Promise<{ first: bigint; last: bigint }> {
     if (!Number.isInteger(count) || count < 1 || count > LOGICAL_MAX) {
       throw new IllegalArgumentException(`count must be from 1 to ${LOGICAL_MAX}, not ${count}`);
     }
