@@ -30,9 +30,13 @@ afterAll(() => rmSync(top, { recursive: true }));
 
 /** Runs the writer and kills it after some backups; answers the ids that it reported. */
 async function life(backupsWanted: number): Promise<string[]> {
-  const child = spawn(process.execPath, [WRITER, DIST, path.join(top, 'data'), path.join(top, 'backups')], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [WRITER, DIST, path.join(top, 'data'), path.join(top, 'backups')],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   let text = '';
   let fault = '';
   child.stderr.on('data', (piece: Buffer) => (fault += piece.toString()));
