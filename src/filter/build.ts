@@ -1,6 +1,12 @@
 /** Filters from their specs: what builders, the filter language and the wire have in common. */
 import { compareBytes, equalBytes, toStringBinary } from '../cell/index.ts';
-import { IllegalArgumentException, closest, requireObject, shown, toTimestamp } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  closest,
+  requireObject,
+  shown,
+  toTimestamp,
+} from '../model/index.ts';
 import type {
   Bytes,
   CellFilter,
@@ -224,7 +230,10 @@ class Builder {
       case 'FuzzyRowFilter':
         return new FuzzyRowFilter(fuzzyPatterns(spec), reversed);
       case 'MultiRowRangeFilter':
-        return new MultiRowRangeFilter(sortAndMerge(listOf(spec.ranges, 'ranges').map(rangeOf)), reversed);
+        return new MultiRowRangeFilter(
+          sortAndMerge(listOf(spec.ranges, 'ranges').map(rangeOf)),
+          reversed,
+        );
       case 'SkipFilter':
         return new SkipFilter(this.#within(spec.filter, depth));
       case 'WhileMatchFilter':
@@ -238,7 +247,9 @@ class Builder {
 
   #custom({ make }: CustomFilterSpec): CellFilter {
     if (typeof make !== 'function') {
-      throw new IllegalArgumentException(`make of a CustomFilter must be a function, not ${shown(make)}`);
+      throw new IllegalArgumentException(
+        `make of a CustomFilter must be a function, not ${shown(make)}`,
+      );
     }
     return this.#isTrial ? new FilterAllFilter() : checkFilter(make(this.#context));
   }

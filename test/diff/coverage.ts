@@ -1,5 +1,12 @@
 /** How often each feature was compared, in which state of the table. */
-import type { CheckCommand, Command, Family, MutationCommand, ReadCommand, TableEvent } from './commands.ts';
+import type {
+  CheckCommand,
+  Command,
+  Family,
+  MutationCommand,
+  ReadCommand,
+  TableEvent,
+} from './commands.ts';
 import { isRead } from './commands.ts';
 import { partsOf } from './filters.ts';
 import type { FilterJson } from './filters.ts';
@@ -103,7 +110,11 @@ function addCommand(kind: string, command: Command, features: Set<string>): void
   }
 }
 
-function addCheck(kind: string, { condition, mutations }: CheckCommand, features: Set<string>): void {
+function addCheck(
+  kind: string,
+  { condition, mutations }: CheckCommand,
+  features: Set<string>,
+): void {
   features.add(kind);
   if (condition.timeRange !== undefined) features.add(`${kind} timeRange`);
   if ('column' in condition) {

@@ -201,7 +201,8 @@ function comparisonText(filter: FilterJson): string | null {
   const comparator = asMembers(filter['comparator']);
   const name = COMPARATORS[String(comparator['type'])];
   const operator = OPERATORS[String(filter['operator'])];
-  if (name === undefined || operator === undefined || comparator['flags'] !== undefined) return null;
+  if (name === undefined || operator === undefined || comparator['flags'] !== undefined)
+    return null;
   const value = String(comparator['value'] ?? comparator['pattern']);
   return `${operator}, ${quoted(`${name}:${value}`)}`;
 }

@@ -159,7 +159,12 @@ export class Generator {
       ...('TTL' in family && versions === '1' ? { MIN_VERSIONS: '0' } : {}),
       ...(isPlain(family)
         ? {}
-        : { DATA_BLOCK_ENCODING: pick(random, ['NONE', String(family['DATA_BLOCK_ENCODING'] ?? 'NONE')]) }),
+        : {
+            DATA_BLOCK_ENCODING: pick(random, [
+              'NONE',
+              String(family['DATA_BLOCK_ENCODING'] ?? 'NONE'),
+            ]),
+          }),
       ...(family['BLOOMFILTER'] === 'ROWCOL' ? { BLOOMFILTER: 'ROW' } : {}),
     };
   }

@@ -75,7 +75,9 @@ export class FilterGenerator {
     }
     const operator = random.chance(0.5) ? 'MUST_PASS_ALL' : 'MUST_PASS_ONE';
     const count = random.chance(0.05) ? 0 : 1 + random.int(3);
-    const filters = Array.from({ length: count }, () => this.filterWithout(['FuzzyRowFilter'], depth + 1));
+    const filters = Array.from({ length: count }, () =>
+      this.filterWithout(['FuzzyRowFilter'], depth + 1),
+    );
     return { type: 'FilterList', operator, filters };
   }
 
@@ -210,7 +212,10 @@ export class FilterGenerator {
     const equality = random.chance(0.6) ? 'EQUAL' : 'NOT_EQUAL';
     switch (random.int(9)) {
       case 0:
-        return { operator, comparator: { type: 'BinaryPrefixComparator', value: this.#cut(word()) } };
+        return {
+          operator,
+          comparator: { type: 'BinaryPrefixComparator', value: this.#cut(word()) },
+        };
       case 1: {
         const value = isWhole ? word() : '';
         const comparator = { type: 'BinaryComponentComparator', value, offset: 0 };
@@ -245,7 +250,19 @@ export class FilterGenerator {
   }
 
   #pattern(): string {
-    return this.#pick(['a', '^a', 'b$', '[ab]', 'v\\d', 'v[1-3]$', '.', '^$', 'A|b', 'x|y', '(a|b)b*']);
+    return this.#pick([
+      'a',
+      '^a',
+      'b$',
+      '[ab]',
+      'v\\d',
+      'v[1-3]$',
+      '.',
+      '^$',
+      'A|b',
+      'x|y',
+      '(a|b)b*',
+    ]);
   }
 
   #valueComparison(): Members {

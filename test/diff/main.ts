@@ -204,7 +204,9 @@ export class DiffRun {
     for (let i = 0; i < Math.min(this.#options.samples, round.cases.length); i++) {
       const steps = round.cases[i]!.flatMap((commands, segment): CaseFile['steps'] => [
         ...(segment === 0 ? [] : [[round.events[segment - 1]!] as const]),
-        ...commands.map((command, at) => [command, comparable(answers[i]![segment]![at]!)] as const),
+        ...commands.map(
+          (command, at) => [command, comparable(answers[i]![segment]![at]!)] as const,
+        ),
       ]);
       const about = `A random case (seed ${seed}, case ${i}) with HBase's answers`;
       const { families } = round;

@@ -59,7 +59,10 @@ export async function runRound(
     const lanes = round.cases.map((steps, index) =>
       steps[segment]!.map((command) => toActual(command, places[index]!)),
     );
-    const [theirs, ours] = await Promise.all([hbase.run(names[0], lanes), cellar.run(names[1], lanes)]);
+    const [theirs, ours] = await Promise.all([
+      hbase.run(names[0], lanes),
+      cellar.run(names[1], lanes),
+    ]);
     const failed = failedRead(theirs, round, segment);
     if (failed !== null) return { answers, differences, failed };
     for (const [caseIndex, steps] of round.cases.entries()) {

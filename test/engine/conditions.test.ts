@@ -33,7 +33,11 @@ test.each<[string, Condition, boolean]>([
     true,
   ],
   ['a column', { column: 'f:a', value: 'x' }, true],
-  ['a column, outside the time range', { column: 'f:a', value: 'x', timeRange: { min: 101 } }, false],
+  [
+    'a column, outside the time range',
+    { column: 'f:a', value: 'x', timeRange: { min: 101 } },
+    false,
+  ],
   ['an absent column', { column: 'g:none', value: null }, true],
   ['an absent column compared', { column: 'g:none', value: 'v', operator: 'NOT_EQUAL' }, false],
 ])('%s', async (_name, condition, want) => {
@@ -62,7 +66,10 @@ test('every action is applied, and new cells are answered', async () => {
 });
 
 test('in a batch each sees what those before it wrote, and fails alone', async () => {
-  const check = (text: string, next: string): Parameters<Table['checkAndMutateAll']>[0][number] => ({
+  const check = (
+    text: string,
+    next: string,
+  ): Parameters<Table['checkAndMutateAll']>[0][number] => ({
     checkAndMutate: 'r',
     condition: { column: 'f:a', value: text },
     action: { put: 'r', values: { 'f:a': next }, options: { ts: 200 } },

@@ -9,9 +9,17 @@ const bare = Object.create(null) as object;
 
 const malformed: readonly (readonly [string, unknown, string])[] = [
   ['a list without filters', { type: 'FilterList', operator: 'MUST_PASS_ALL' }, 'filters must be'],
-  ['a list of nothing', { type: 'FilterList', operator: 'MUST_PASS_ONE', filters: [null] }, 'filter'],
+  [
+    'a list of nothing',
+    { type: 'FilterList', operator: 'MUST_PASS_ONE', filters: [null] },
+    'filter',
+  ],
   ['a list without operator', { type: 'FilterList', filters: [] }, 'operator of a FilterList'],
-  ['an operator that is a symbol', { type: 'FilterList', operator: Symbol('x'), filters: [] }, 'symbol'],
+  [
+    'an operator that is a symbol',
+    { type: 'FilterList', operator: Symbol('x'), filters: [] },
+    'symbol',
+  ],
   ['ranges missing', { type: 'MultiRowRangeFilter' }, 'ranges must be an array'],
   ['a range that is none', { type: 'MultiRowRangeFilter', ranges: [null] }, 'a range'],
   ['fuzzy keys missing', { type: 'FuzzyRowFilter' }, 'at least one key'],
@@ -23,7 +31,11 @@ const malformed: readonly (readonly [string, unknown, string])[] = [
     'symbol',
   ],
   ['timestamps missing', { type: 'TimestampsFilter' }, 'timestamps must be an array'],
-  ['a timestamp that is a symbol', { type: 'TimestampsFilter', timestamps: [Symbol('t')] }, 'symbol'],
+  [
+    'a timestamp that is a symbol',
+    { type: 'TimestampsFilter', timestamps: [Symbol('t')] },
+    'symbol',
+  ],
   ['a bare object', bare, 'Unknown filter'],
   ['a bare type', { type: bare }, 'Unknown filter'],
   ['a bare prefix', { type: 'PrefixFilter', prefix: bare }, 'prefix'],

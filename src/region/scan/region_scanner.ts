@@ -43,8 +43,7 @@ const IN_ROW = 2;
 const ENDED = 3;
 /** The filter has passed the row: families that it did not need are being read. */
 const IN_LAZY = 4;
-type Stage =
-  typeof SEEK_FIRST | typeof SEEK_ROW | typeof IN_ROW | typeof ENDED | typeof IN_LAZY;
+type Stage = typeof SEEK_FIRST | typeof SEEK_ROW | typeof IN_ROW | typeof ENDED | typeof IN_LAZY;
 
 export class RegionScanner {
   /** Rows read so far, and those of them that were dropped: by the filter, or since nothing of them is visible. */
