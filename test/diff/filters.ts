@@ -12,6 +12,9 @@ export interface FilterJson {
 type Members = Record<string, unknown>;
 
 const asMembers = (value: unknown): Members => value as Members;
+/** A member that is text, a number or a flag. */
+const plain = (value: unknown, absent: string | boolean = ''): string =>
+  String((value as string | number | boolean | undefined) ?? absent);
 
 /** The filter with the rows it names below the case's prefix. `end` is the first row behind them. */
 export function placedFilter(filter: FilterJson, prefix: string, end: string): FilterJson {
@@ -35,8 +38,8 @@ export function placedFilter(filter: FilterJson, prefix: string, end: string): F
     case 'MultiRowRangeFilter':
       placed['ranges'] = (filter['ranges'] as Members[]).map((range) => ({
         ...range,
-        start: prefix + String(range['start'] ?? ''),
-        stop: range['stop'] === undefined ? end : prefix + String(range['stop']),
+        start: prefix + plain(range['start']),
+        stop: range['stop'] === undefined ? end : prefix + plain(range['stop']),
       }));
       break;
     case 'SkipFilter':
@@ -146,7 +149,7 @@ export function textOf(filter: FilterJson): string | null {
     case 'ColumnRangeFilter':
       return filter['min'] === undefined || filter['max'] === undefined
         ? null
-        : `${type}(${quoted(filter['min'])}, ${String(filter['minInclusive'] ?? true)}, ${quoted(filter['max'])}, ${String(filter['maxInclusive'] ?? false)})`;
+        : `${type}(${quoted(filter['min'])}, ${plain(filter['minInclusive'], true)}, ${quoted(filter['max'])}, ${plain(filter['maxInclusive'], false)})`;
     case 'RowFilter':
     case 'FamilyFilter':
     case 'QualifierFilter':
@@ -160,10 +163,10 @@ export function textOf(filter: FilterJson): string | null {
         type,
         columnText(filter),
         comparisonText(filter),
-        `${String(filter['filterIfMissing'] ?? false)}, ${String(filter['latestVersionOnly'] ?? true)}`,
+        `${plain(filter['filterIfMissing'], false)}, ${plain(filter['latestVersionOnly'], true)}`,
       );
     case 'DependentColumnFilter': {
-      const drops = String(filter['dropDependentColumn'] ?? false);
+      const drops = plain(filter['dropDependentColumn'], false);
       if (filter['comparator'] === undefined) return call(type, columnText(filter), drops);
       return call(type, columnText(filter), drops, comparisonText(filter));
     }

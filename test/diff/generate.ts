@@ -162,7 +162,7 @@ export class Generator {
         : {
             DATA_BLOCK_ENCODING: pick(random, [
               'NONE',
-              String(family['DATA_BLOCK_ENCODING'] ?? 'NONE'),
+              (family['DATA_BLOCK_ENCODING'] as string | undefined) ?? 'NONE',
             ]),
           }),
       ...(family['BLOOMFILTER'] === 'ROWCOL' ? { BLOOMFILTER: 'ROW' } : {}),
@@ -172,7 +172,7 @@ export class Generator {
 
 /** HBase loops for ever when it looks for the next column from an empty qualifier in such blocks (README.md). */
 const isPrefixCoded = (family: Family): boolean =>
-  ['PREFIX', 'DIFF', 'FAST_DIFF'].includes(String(family['DATA_BLOCK_ENCODING']));
+  ['PREFIX', 'DIFF', 'FAST_DIFF'].includes(family['DATA_BLOCK_ENCODING'] as string);
 
 /** Nothing makes HBase's readers seek oddly. An altered family keeps it so. */
 const isPlain = (family: Family): boolean =>

@@ -93,7 +93,6 @@ export class FilterGenerator {
     return of[this.#random.int(of.length)]!;
   }
 
-  // eslint-disable-next-line max-lines-per-function -- one flat switch over all filters
   #leaf(type: Leaf): FilterJson {
     const random = this.#random;
     switch (type) {
