@@ -200,7 +200,9 @@ async function bench(rows) {
     ours.push(performance.now() - began);
   }
   const [theirs, own] = [Math.min(...times), Math.min(...ours)];
-  console.log(`${rows} rows of 4 cells: HBase's Export ${theirs} ms, Cellar's ${own.toFixed(0)} ms, ${(theirs / own).toFixed(1)} times`);
+  console.log(
+    `${rows} rows of 4 cells: HBase's Export ${theirs} ms, Cellar's ${own.toFixed(0)} ms, ${(theirs / own).toFixed(1)} times`,
+  );
 }
 
 try {

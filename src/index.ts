@@ -43,7 +43,12 @@ export type {
   RestoredState,
   WriteMode,
 } from './client/exactly_once_writer.ts';
-export { ApiClient, ApiException, NoAnswerException, RemoteTransactions } from './client/txn/index.ts';
+export {
+  ApiClient,
+  ApiException,
+  NoAnswerException,
+  RemoteTransactions,
+} from './client/txn/index.ts';
 export type { ApiClientOptions, ApiCredentials } from './client/txn/index.ts';
 export { realEnv } from './io/index.ts';
 export { BindException, startServer } from './server/index.ts';

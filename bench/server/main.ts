@@ -163,7 +163,8 @@ async function live(kind: Kind, client: BenchClient, result: KindResult): Promis
       result.idleRssBytes = rssBytesOf(server.pid);
       await client.send(`prepare ${rows}`);
       const warmMs = Number(values.warm) * 1000;
-      for (const name of ['put', 'get', 'scan']) await client.send(`run ${name} 8 ${Math.round(warmMs / 3)}`);
+      for (const name of ['put', 'get', 'scan'])
+        await client.send(`run ${name} 8 ${Math.round(warmMs / 3)}`);
       for (const work of WORKS) {
         server.tell(work.id);
         const sample = await measure(server, client, work);

@@ -95,7 +95,7 @@ export class BenchClient {
       { stdio: ['pipe', 'pipe', 'inherit'] },
     );
     this.#child = child;
-    createInterface({ input: child.stdout! }).on('line', (line) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
       const answer = JSON.parse(line) as Record<string, number> & { error?: string; ready?: true };
       if (answer.ready === true) return;
       const resolve = this.#waiting.shift();

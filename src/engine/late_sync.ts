@@ -15,6 +15,7 @@ import type { Env } from '../io/index.ts';
 import { StoreException } from '../io/index.ts';
 import { put, remove } from '../manifest/index.ts';
 import type { DataLayout, Edit, FileRecord, Manifest } from '../manifest/index.ts';
+import type { Logger } from './logger.ts';
 import { isLess, highOf, lowOf } from './read_point.ts';
 import type { FilePlace } from './store_files.ts';
 import type { TableState } from './table_state.ts';
@@ -29,10 +30,10 @@ export const markUnsynced = (files: readonly FileRecord[]): Edit[] =>
   files.map(({ id }) => put('setting', { name: settingOf(id), value: '' }));
 
 /**
- * Forgets the files that a crash found unsynced; the log holds what they held. Before any file is attached. Gives their
- * count; the sweep removes them.
+ * Forgets the files that a crash found unsynced; the log holds what they held. Before any file is attached; the sweep
+ * removes them.
  */
-export async function forgetUnsynced(manifest: Manifest): Promise<number> {
+export async function forgetUnsynced(manifest: Manifest, logger: Logger): Promise<void> {
   const ids: number[] = [];
   for (const { name } of manifest.all('setting')) {
     if (name.startsWith(PREFIX)) ids.push(Number(name.slice(PREFIX.length)));
@@ -42,7 +43,8 @@ export async function forgetUnsynced(manifest: Manifest): Promise<number> {
     return manifest.get('file', id) === undefined ? [setting] : [remove('file', id), setting];
   });
   await manifest.commit(edits);
-  return ids.length;
+  if (ids.length > 0)
+    logger.info({ files: ids.length }, 'unsynced files are replayed from the log');
 }
 
 /** Files of one flush of one store. */

@@ -118,13 +118,7 @@ export class RegionServer {
     this.#lock = parts.lock;
     this.queue = commitQueueOf(parts);
     for (const table of this.catalog.tables()) this.queue.grew(table.memstoreHeapBytes);
-    this.queue.onNonce = (nonce, high, low) => this.nonces.committed(nonce, joinHalves(high, low));
-    this.queue.pacer.onSlow = () =>
-      this.logger.warn(
-        { memstoreHeapBytes: this.queue.memstoreHeapBytes },
-        'writers are slowed: memory fills faster than flushes empty it',
-      );
-    this.queue.onBroken = (error) => this.logFailed(error);
+    this.#listen();
     this.rows = new RowWriter({
       catalog: this.catalog,
       queue: this.queue,
@@ -175,6 +169,17 @@ export class RegionServer {
     this.splitter = new Splitter(this);
     this.snapshots = new TableSnapshots(this);
     this.bulkLoad = new BulkLoad(this);
+  }
+
+  #listen(): void {
+    const { queue, nonces, logger } = this;
+    queue.onNonce = (nonce, high, low) => nonces.committed(nonce, joinHalves(high, low));
+    queue.onBroken = (error) => this.logFailed(error);
+    queue.pacer.onSlow = () => {
+      const { memstoreHeapBytes } = queue;
+      const text = 'writers are slowed: memory fills faster than flushes empty it';
+      logger.warn({ memstoreHeapBytes }, text);
+    };
   }
 
   /** Why no writes are taken any more; null while they are. */
@@ -469,9 +474,7 @@ async function recover(opened: Opened): Promise<RegionServer> {
   });
   const catalog = new Catalog();
   catalog.load(manifest);
-  const unsynced = await forgetUnsynced(manifest);
-  if (unsynced > 0)
-    logger.info({ data: dir, files: unsynced }, 'unsynced files are replayed from the log');
+  await forgetUnsynced(manifest, logger);
   for (const table of catalog.tables()) files.attach(table);
   const nonces = new Nonces(env.clock);
   const kept = manifest.get('nonces', ONLY);
@@ -506,10 +509,7 @@ async function recover(opened: Opened): Promise<RegionServer> {
     notes: notesOf(recovered),
   };
   for (const note of recovery.notes) logger.warn({ data: dir }, note);
-  if (!recovered.cleanEnd) {
-    const swept = await files.sweep();
-    if (swept > 0) logger.info({ data: dir, files: swept }, 'removed files of unfinished work');
-  }
+  if (!recovered.cleanEnd) await sweep(files, logger);
   server.current = new RegionServer({
     env,
     layout,
@@ -527,6 +527,11 @@ async function recover(opened: Opened): Promise<RegionServer> {
   });
   manifest.onFailed = (error) => server.current?.manifestFailed(error);
   return server.current;
+}
+
+async function sweep(files: StoreFiles, logger: Logger): Promise<void> {
+  const swept = await files.sweep();
+  if (swept > 0) logger.info({ files: swept }, 'removed files of unfinished work');
 }
 
 function notesOf({ notes, lost }: RecoveredLog): string[] {

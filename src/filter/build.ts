@@ -346,7 +346,7 @@ function allBytes(values: readonly Bytes[], what: string): Uint8Array[] {
 }
 
 function listOf<T>(values: readonly T[], what: string): readonly T[] {
-  if (Array.isArray(values)) return values;
+  if (Array.isArray(values)) return values as readonly T[];
   throw new IllegalArgumentException(`${what} must be an array, not ${shown(values)}`);
 }
 
@@ -420,7 +420,7 @@ function fuzzyPattern(key: FuzzyKey, anyByte: number): FuzzyPattern {
   if (!Array.isArray(key.mask) && !(key.mask instanceof Uint8Array)) {
     throw new IllegalArgumentException(`mask must be bytes or an array, not ${shown(key.mask)}`);
   }
-  const mask: number[] = [...key.mask];
+  const mask: number[] = Array.from(key.mask as ArrayLike<number>);
   if (mask.length !== bytes.length) {
     throw new IllegalArgumentException(
       `Fuzzy pair lengths do not match: (${toStringBinary(bytes)},${toStringBinary(Uint8Array.from(mask))})`,

@@ -9,7 +9,15 @@
  *
  * Prefixes are made at the first search: a scan never needs them. The bytes are never changed after construction.
  */
-import { BEFORE_LOW, KEY_OVERHEAD, LATEST_HIGH, LATEST_LOW, putU32, u16, u32 } from '../cell/index.ts';
+import {
+  BEFORE_LOW,
+  KEY_OVERHEAD,
+  LATEST_HIGH,
+  LATEST_LOW,
+  putU32,
+  u16,
+  u32,
+} from '../cell/index.ts';
 import type { SeekKey } from '../cell/index.ts';
 import { check } from './fault.ts';
 import { isVlongNegative, vlongSize } from './varlen.ts';

@@ -169,8 +169,7 @@ export interface CheckAndMutateResult {
 }
 
 export type CheckAndMutateOutcome =
-  | ({ readonly ok: true } & CheckAndMutateResult)
-  | { readonly ok: false; readonly error: Error };
+  ({ readonly ok: true } & CheckAndMutateResult) | { readonly ok: false; readonly error: Error };
 
 export type OperationOutcome =
   | {

@@ -161,7 +161,11 @@ function jsonOf(text: string, where: string): ApiJson {
 
 /** A parameter as it stands in a URL. */
 const queryText = (value: unknown): string =>
-  typeof value === 'string' ? value : typeof value === 'bigint' ? value.toString() : JSON.stringify(value);
+  typeof value === 'string'
+    ? value
+    : typeof value === 'bigint'
+      ? value.toString()
+      : JSON.stringify(value);
 
 /** Codes of the transactions' own refusals, as the server names them. */
 const CODES: ReadonlySet<string> = new Set([
