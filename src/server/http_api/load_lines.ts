@@ -66,14 +66,15 @@ function parseLine(text: string, line: number, encoding: LineEncoding): LoadOper
     if (typeof put !== 'object' || put === null || Array.isArray(put)) {
       return bad('put is an object of columns', text.indexOf('"put"') + 1);
     }
-    const cells: Record<string, Uint8Array> = {};
-    for (const [column, given] of Object.entries(put)) {
-      cells[column] = bytes(`the value of ${column}`, given);
-    }
+    const given = put as Readonly<Record<string, unknown>>;
+    const entries = Object.entries(given).map(([column, value]): [string, Uint8Array] => [
+      column,
+      bytes(`the value of ${column}`, value),
+    ]);
     const ttl = members['ttl'];
     if (ttl !== undefined && typeof ttl !== 'number') return bad('ttl is a number of milliseconds');
     const options = { ...(ts === null ? {} : { ts }), ...(ttl === undefined ? {} : { ttl }) };
-    return { ...of, put: row, values: cells, options };
+    return { ...of, put: row, values: Object.fromEntries(entries), options };
   }
   return { ...of, delete: row, spec: deleteSpecOf(members['delete'], ts, bad) };
 }
