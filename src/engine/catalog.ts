@@ -70,7 +70,10 @@ export class Catalog {
 
   find(name: string): TableState | undefined {
     const found = this.#tables.get(name);
-    return found ?? (name.startsWith('\0') ? undefined : this.#tables.get(this.#canonicalOf(name)));
+    return (
+      found ??
+      (String(name).startsWith('\0') ? undefined : this.#tables.get(this.#canonicalOf(name)))
+    );
   }
 
   /** Throws TableNotFoundException. */

@@ -316,6 +316,7 @@ test('settings fill in the defaults', () => {
     name: 't',
     durability: 'USE_DEFAULT',
     storeFileSync: true,
+    changeBefore: false,
     readOnly: false,
     maxFileSizeBytes: 10737418240,
     maxCellSizeBytes: 10485760,
