@@ -1,6 +1,6 @@
 // npm run sim:mutants: makes one-line faults in a scratch copy of the sources, one at a time, and lets the simulator
 // look for each. Prints caught or missed; fails if one is missed, or if a text to replace is not there exactly once.
-//   --seeds N: seeds tried a mutant (default 40);  --steps K: operations a seed (default 500);  --only WORD: by name
+//   --seeds N: seeds tried a mutant (default 40);  --steps K: operations a seed (default 500);  --only WORD: by name;  --rare: also those that forty seeds do not find
 //   --from WORD: the first of this name and those behind it;  --quick: the sources as they are need not pass first
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
@@ -64,7 +64,10 @@ function summary(output) {
 const only = option('--only', '');
 const from = option('--from', '');
 const first = MUTANTS.findIndex(({ name }) => name.includes(from));
-const chosen = MUTANTS.slice(first).filter(({ name }) => name.includes(only));
+const withRare = process.argv.includes('--rare');
+const chosen = MUTANTS.slice(first).filter(
+  ({ name, rare }) => name.includes(only) && (withRare || rare !== true),
+);
 // All texts are looked up first: a stale one fails at once.
 const waiting = chosen.map((mutant) => ({ mutant, text: mutated(mutant) }));
 const originals = new Map(sources().map((name) => [name, transpile(readSource(name), name)]));

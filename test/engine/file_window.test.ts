@@ -171,7 +171,9 @@ test('the same answers as from memory, over random cells, markers, flushes and t
         answers.push(
           results
             .flatMap((one) =>
-              one.cells.map((cell) => `${one.rowText}/${cell.ts}/${Buffer.from(cell.value).toString()}`),
+              one.cells.map(
+                (cell) => `${one.rowText}/${cell.ts}/${Buffer.from(cell.value).toString()}`,
+              ),
             )
             .join(' '),
         );
