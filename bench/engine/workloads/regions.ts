@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Random, Values, keyOf } from '../rows.ts';
-import { SHIPPED_MEMORY } from '../subject.ts';
+import { MEBIBYTE, SHIPPED_MEMORY } from '../subject.ts';
 import { builtModule } from '../subjects/cellar.ts';
 import type { CellarModule } from '../subjects/cellar.ts';
 import { percentile } from '../workload.ts';
@@ -19,9 +19,11 @@ export const cutsOf = (regions: number): string[] =>
     Buffer.from(keyOf(Math.floor(((i + 1) * KEY_SPACE) / regions))).toString('latin1'),
   );
 
+/** Nothing is flushed: what a region costs a commit. */
 const PUTS_BY_REGIONS: readonly Workload[] = COUNTS.map((regions) => ({
   id: `regions-puts-${regions}`,
-  title: `durable puts by ${WRITERS} writers, all over a table of ${regions} regions`,
+  title: `durable puts by ${WRITERS} writers, all over a table of ${regions} regions, none flushed`,
+  memory: () => ({ cacheBytes: 64 * MEBIBYTE, writeBufferBytes: 1024 * MEBIBYTE }),
   unit: 'op/s',
   better: 'more',
   rivals: [],
@@ -30,6 +32,15 @@ const PUTS_BY_REGIONS: readonly Workload[] = COUNTS.map((regions) => ({
   supports: () => true,
   run: putters(WRITERS),
 }));
+
+/** As shipped: memory is full of a thousand small memstores, and each flush frees little. */
+const PUTS_FLUSHING: Workload = {
+  ...PUTS_BY_REGIONS[0]!,
+  id: 'regions-flushing-1000',
+  title: `durable puts by ${WRITERS} writers, all over a table of 1,000 regions, with the memory that Cellar is shipped with`,
+  regions: 1000,
+  memory: () => SHIPPED_MEMORY,
+};
 
 /** Bytes of the process that a collection of garbage leaves. */
 function liveBytes(): number {
@@ -116,4 +127,9 @@ const SPLIT_PAUSE: Workload = {
   },
 };
 
-export const REGIONS: readonly Workload[] = [...PUTS_BY_REGIONS, IDLE_REGION, SPLIT_PAUSE];
+export const REGIONS: readonly Workload[] = [
+  ...PUTS_BY_REGIONS,
+  PUTS_FLUSHING,
+  IDLE_REGION,
+  SPLIT_PAUSE,
+];
