@@ -19,7 +19,6 @@ import {
   DoNotRetryIOException,
   READ_DEFAULT,
   WrongRegionException,
-  shown,
 } from '../model/index.ts';
 import type {
   CompareOperator,
@@ -50,9 +49,10 @@ import { oneRowOf } from './read_filter.ts';
 import { joinHalves } from './read_point.ts';
 import type { NewestCell } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
-import { compareNewCells, resultOf, setFloor } from './row_operations.ts';
+import { comparisonHolds, compareNewCells, resultOf, setFloor } from './row_operations.ts';
 import type { NewCell, RowContext } from './row_operations.ts';
-import type { Prepared, RowOperation, Steps } from './row_writer.ts';
+import type { Prepared, RowOperation } from './row_writer.ts';
+import type { Steps } from './steps.ts';
 import { durabilityNumber } from './table_state.ts';
 import type { ResolvedColumn, TableState } from './table_state.ts';
 
@@ -427,31 +427,10 @@ function raiseFloor(context: RowContext, timestamp: bigint): void {
   context.floorLow = low;
 }
 
-/** HBase: HRegion#checkAndMutateInternal. */
 function matches(comparison: ColumnComparison, stored: Uint8Array | null): boolean {
-  const { operator, comparator } = comparison;
-  if (comparison.isEmpty) {
-    const isAbsent = stored === null || stored.length === 0;
-    return isAbsent === (operator !== 'NOT_EQUAL');
-  }
-  if (stored === null) return false;
-  const order = comparator.compare(stored, 0, stored.length);
-  switch (operator) {
-    case 'LESS':
-      return order < 0;
-    case 'LESS_OR_EQUAL':
-      return order <= 0;
-    case 'EQUAL':
-      return order === 0;
-    case 'NOT_EQUAL':
-      return order !== 0;
-    case 'GREATER_OR_EQUAL':
-      return order >= 0;
-    case 'GREATER':
-      return order > 0;
-    case 'NO_OP':
-      throw new DoNotRetryIOException(`Unknown Compare op ${shown(operator)}`);
-  }
+  const { operator, comparator, isEmpty } = comparison;
+  const compare = (value: Uint8Array): number => comparator.compare(value, 0, value.length);
+  return comparisonHolds(operator, isEmpty ? null : compare, stored);
 }
 
 function outside(row: Uint8Array, table: TableState, region: Region): WrongRegionException {

@@ -58,7 +58,8 @@ import {
   rowOf,
 } from './row_operations.ts';
 import type { RowContext } from './row_operations.ts';
-import type { EncodeRow, Prepared, RowOperation, Steps } from './row_writer.ts';
+import type { EncodeRow, Prepared, RowOperation } from './row_writer.ts';
+import type { Steps } from './steps.ts';
 import { durabilityNumber } from './table_state.ts';
 import { transactInRegion } from './transact.ts';
 import type { TableState } from './table_state.ts';

@@ -6,7 +6,8 @@ import { STORE_LIMIT_NONE } from '../model/index.ts';
 import type { ReadSpec, Result, ScanSpec } from '../model/index.ts';
 import { CellBatch, checkBatch } from '../region/index.ts';
 import type { RegionScanner } from '../region/index.ts';
-import type { Steps } from './row_writer.ts';
+import { drive } from './steps.ts';
+import type { Steps } from './steps.ts';
 
 /** A get's one result, whole; a search that finds nothing gives way to others in between. */
 const ONE_ROW = { resultsMax: 1, bytesMax: Infinity, examinedMax: 20_000 };
@@ -48,22 +49,11 @@ export function oneRowOf(spec: ReadSpec, row: Uint8Array): ScanSpec {
 }
 
 /** The scanner's one row, or null. Closes the scanner. */
-export async function readOneRow(
+export function readOneRow(
   scanner: RegionScanner,
   sleep: (ms: number) => Promise<void>,
 ): Promise<Result | null> {
-  const batch = new CellBatch();
-  try {
-    for (;;) {
-      const state = scanner.next(batch, ONE_ROW);
-      if (batch.size > 0) return batch.result(0);
-      if (state === END) return null;
-      if (state === WAIT) await scanner.load();
-      else await sleep(0);
-    }
-  } finally {
-    scanner.close();
-  }
+  return drive(rowInSteps(scanner, sleep));
 }
 
 /** As `readOneRow`; 'absent' when bytes are not in memory. */

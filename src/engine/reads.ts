@@ -46,7 +46,7 @@ import {
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
 import { RegionWalk } from './region_walk.ts';
-import type { Steps } from './row_writer.ts';
+import type { Steps } from './steps.ts';
 import type { ResolvedColumn } from './table_state.ts';
 
 /** All ones: sees every applied cell. */

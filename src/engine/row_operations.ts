@@ -55,7 +55,8 @@ import {
 } from './encode.ts';
 import { highOf, lowOf } from './read_point.ts';
 import type { NewestCell, Reads } from './reads.ts';
-import type { Prepared, Steps } from './row_writer.ts';
+import type { Prepared } from './row_writer.ts';
+import type { Steps } from './steps.ts';
 import type { TableState } from './table_state.ts';
 
 const OPERATION_OPTIONS: ReadonlySet<string> = new Set([
@@ -419,14 +420,26 @@ function comparisonOf(condition: ColumnCondition): {
   return { operator, wanted };
 }
 
-/** HBase: HRegion#checkAndMutateInternal. "value OP stored"; no value asks whether the column is absent or empty. */
 function holds(operator: CompareOperator, wanted: Uint8Array, stored: Uint8Array | null): boolean {
-  if (wanted.length === 0) {
+  const compare = (value: Uint8Array): number => compareBytes(wanted, value);
+  return comparisonHolds(operator, wanted.length === 0 ? null : compare, stored);
+}
+
+/**
+ * HBase: HRegion#checkAndMutateInternal. "value OP stored", `compare` giving the order of the value and what is stored; no
+ * value (null) asks whether the column is absent or empty. Throws PlainIOException for NO_OP with a value (seen with 2.6.3).
+ */
+export function comparisonHolds(
+  operator: CompareOperator,
+  compare: ((stored: Uint8Array) => number) | null,
+  stored: Uint8Array | null,
+): boolean {
+  if (compare === null) {
     const isAbsent = stored === null || stored.length === 0;
     return isAbsent === (operator !== 'NOT_EQUAL');
   }
   if (stored === null) return false;
-  const order = compareBytes(wanted, stored);
+  const order = compare(stored);
   switch (operator) {
     case 'LESS':
       return order < 0;

@@ -15,6 +15,8 @@ import { MutationBuffer, POOLED_SIZE_MAX } from '../region/index.ts';
 import type { Region } from '../region/index.ts';
 import { FSYNC_WAL } from '../wal/index.ts';
 import { readOld } from './old_values.ts';
+import { drive } from './steps.ts';
+import type { Steps } from './steps.ts';
 import type { TableState } from './table_state.ts';
 
 /** What an operation found out before its commit: whether it writes, and what to answer. */
@@ -25,9 +27,6 @@ export interface Prepared<T> {
   /** The answer for the commit's TSO in halves; 0, 0 when nothing was written. Called right after the commit. */
   readonly answer: (high: number, low: number) => T;
 }
-
-/** An operation in steps: yields whenever it must wait, e.g. for a block. */
-export type Steps<T> = Generator<Promise<void>, T, void>;
 
 /** Fills the buffer with the cells of a blind write of `row` and says whether their keys are distinct. */
 export type EncodeRow = (mutation: MutationBuffer, table: TableState, row: Uint8Array) => boolean;
@@ -342,8 +341,7 @@ export class RowWriter {
     const { version } = table;
     let answer: Promise<T> | null = null;
     try {
-      await state.wait;
-      const prepared = await drive(steps);
+      const prepared = await drive(steps, state.wait);
       for (let wait = this.#obstacle(table, region, mutation, prepared); wait !== null;) {
         await wait;
         wait = this.#obstacle(table, region, mutation, prepared);
@@ -440,12 +438,3 @@ export const isIntended = (table: TableState, row: Uint8Array): boolean =>
 /** Nothing that an operation was prepared with has changed: the table, its families, the region's borders. */
 export const isCurrent = (table: TableState, version: number, region: Region): boolean =>
   table.enabled && table.version === version && table.holdsRegion(region);
-
-async function drive<T>(steps: Steps<T>): Promise<T> {
-  let step = steps.next();
-  while (step.done !== true) {
-    await step.value;
-    step = steps.next();
-  }
-  return step.value;
-}
