@@ -99,6 +99,12 @@ class List {
   }
 }
 
+/** What looks for blocks of one file. */
+export interface BlockLookup {
+  get(offset: number): CachedBlock | undefined;
+  has(offset: number): boolean;
+}
+
 /** The blocks of one file. Made by `BlockCache#file`, closed by the reader. */
 export class CacheFile {
   readonly #cache: BlockCache;

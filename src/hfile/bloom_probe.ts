@@ -3,7 +3,7 @@
  * `await load…` of the same key the question is asked again. (After a load the answer comes from the chunk it loaded, whatever
  * the cache did with it.)
  */
-import type { BlockRequest, CacheFile, CachedBlock } from './block_cache.ts';
+import type { BlockLookup, BlockRequest, CachedBlock } from './block_cache.ts';
 import { columnKeySize, findColumnChunk, findRowChunk, putColumnKey } from './bloom.ts';
 import type { BloomMeta } from './bloom.ts';
 import type { HFileProperties } from './properties.ts';
@@ -20,7 +20,7 @@ interface ProbeParts {
   readonly properties: HFileProperties;
   readonly bloom: BloomMeta | null;
   readonly deleteFamilyBloom: BloomMeta | null;
-  readonly cached: CacheFile;
+  readonly cached: BlockLookup;
   readonly load: (request: BlockRequest) => Promise<CachedBlock>;
 }
 

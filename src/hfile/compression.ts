@@ -16,6 +16,7 @@ import zlib from 'node:zlib';
 import { putU32, u32 } from '../cell/index.ts';
 import { FormatFault, check } from './fault.ts';
 import { decodeLz4, decodeSnappy } from './chunk_decoders.ts';
+import { ZSTD_MAGIC, zstdFrameAt } from './zstd_frame.ts';
 
 export type CompressionName = 'NONE' | 'GZ' | 'SNAPPY' | 'LZ4' | 'ZSTD';
 
@@ -30,7 +31,6 @@ export const COMPRESSION_IDS: Readonly<Record<CompressionName, number>> = {
 
 /** Hadoop's compressors take at most this much in one chunk: io.compression.codec.*.buffersize 256 KiB less overhead. */
 const RUN_LENGTH_MAX = 192 * 1024;
-const ZSTD_MAGIC = 0x28b52ffd;
 
 /** One loaded codec: synchronous once made. */
 export interface Codec {
@@ -43,7 +43,7 @@ export interface Codec {
 }
 
 /** Compresses and decompresses one chunk. `decompress` may give any length up to `sizeMax` or throw. */
-interface ChunkCodec {
+export interface ChunkCodec {
   compress(data: Uint8Array): Uint8Array;
   decompress(data: Uint8Array, sizeMax: number): Uint8Array;
 }
@@ -68,11 +68,23 @@ export async function loadCodec(name: CompressionName): Promise<Codec | null> {
     case 'GZ':
       return gzipCodec;
     case 'SNAPPY':
-      return framed(name, await snappyChunks());
     case 'LZ4':
-      return framed(name, await lz4Chunks());
     case 'ZSTD':
-      return framed(name, await zstdChunks());
+      return framed(name, await loadChunkCodec(name));
+  }
+}
+
+/** The codecs whose chunks Hadoop frames. */
+export type ChunkCodecName = 'SNAPPY' | 'LZ4' | 'ZSTD';
+
+export function loadChunkCodec(name: ChunkCodecName): Promise<ChunkCodec> {
+  switch (name) {
+    case 'SNAPPY':
+      return snappyChunks();
+    case 'LZ4':
+      return lz4Chunks();
+    case 'ZSTD':
+      return zstdChunks();
   }
 }
 
@@ -136,7 +148,8 @@ function exactly(plain: Uint8Array, size: number): Uint8Array {
   return plain;
 }
 
-function compressFramed(chunks: ChunkCodec, data: Uint8Array): Uint8Array {
+/** The data as a Hadoop block stream. */
+export function compressFramed(chunks: ChunkCodec, data: Uint8Array): Uint8Array {
   const parts: Uint8Array[] = [];
   for (let at = 0; at < data.length; at += RUN_LENGTH_MAX) {
     const run = data.subarray(at, Math.min(at + RUN_LENGTH_MAX, data.length));
@@ -227,25 +240,8 @@ async function zstdChunks(): Promise<ChunkCodec> {
   return {
     compress: (data) => zstd.zstdCompress(data, ZSTD_LEVEL),
     decompress: (data, sizeMax) => {
-      check(zstdContentSize(data) <= sizeMax, 'a zstd frame is longer than its block');
+      check((zstdFrameAt(data, 0).size ?? 0) <= sizeMax, 'a zstd frame is longer than its block');
       return attempt(() => zstd.zstdDecompress(data, sizeMax));
     },
   };
-}
-
-/**
- * The content size that a zstd frame header states, 0 if it states none (RFC 8878 section 3.1.1.1): the library
- * allocates what stands there.
- */
-function zstdContentSize(frame: Uint8Array): number {
-  check(frame.length >= 6 && u32(frame, 0) === ZSTD_MAGIC, 'a zstd frame has a wrong magic');
-  const descriptor = frame[4]!;
-  const isSingleSegment = (descriptor & 0x20) !== 0;
-  const dictionarySize = [0, 1, 2, 4][descriptor & 3]!;
-  const sizeLength = [isSingleSegment ? 1 : 0, 2, 4, 8][descriptor >> 6]!;
-  const at = 5 + (isSingleSegment ? 0 : 1) + dictionarySize;
-  check(at + sizeLength <= frame.length, 'a zstd frame header is cut off');
-  let size = 0;
-  for (let i = sizeLength - 1; i >= 0; i--) size = size * 256 + frame[at + i]!;
-  return sizeLength === 2 ? size + 256 : size;
 }

@@ -11,7 +11,7 @@
 import { CellFields, END, READY, WAIT, u16, u32 } from '../cell/index.ts';
 import type { CellSource, SeekKey, SourceState } from '../cell/index.ts';
 import { CorruptionException, invariant } from '../io/index.ts';
-import type { BlockKind, BlockRequest, CacheFile, CachedBlock } from './block_cache.ts';
+import type { BlockKind, BlockLookup, BlockRequest, CachedBlock } from './block_cache.ts';
 import { compareCellToKey } from './data_block.ts';
 import type { DataBlock, FileStamp } from './data_block.ts';
 import type { IndexChunk } from './index_chunk.ts';
@@ -29,7 +29,7 @@ export interface BlockSource {
   readonly root: IndexChunk;
   readonly indexLevels: number;
   readonly stamp: FileStamp | null;
-  readonly cached: CacheFile;
+  readonly cached: BlockLookup;
   load(request: BlockRequest, isKept: boolean): Promise<CachedBlock>;
   loadRun(requests: readonly BlockRequest[]): Promise<CachedBlock[]>;
   keep(block: CachedBlock): void;

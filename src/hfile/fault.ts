@@ -1,7 +1,7 @@
 /** Damage found by a pure decoder that does not know where its bytes came from; the reader adds file and offset. */
 import { CorruptionException } from '../io/index.ts';
 
-/** Never leaves this folder: `locate` turns it into a CorruptionException. */
+/** `locate` turns it into a CorruptionException; only of stream codecs it leaves this folder, and is caught with all others. */
 export class FormatFault extends Error {
   override readonly name = 'FormatFault';
 }

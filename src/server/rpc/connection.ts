@@ -244,7 +244,6 @@ export class RpcConnection {
     const hasCells = codec !== null;
     this.#service = service;
     this.#codec = codec;
-    this.#compressor = compressor;
     this.#peer = {
       localAddress: localAddress ?? '',
       localPort: localPort ?? 0,
@@ -258,7 +257,23 @@ export class RpcConnection {
     };
     this.#stopTimer();
     this.#stage = AT_CALLS;
+    if (compressor instanceof Promise) {
+      this.#restUntilLoaded(compressor);
+      return false;
+    }
+    this.#compressor = compressor;
     return true;
+  }
+
+  #restUntilLoaded(loading: Promise<Compressor>): void {
+    this.#isResting = true;
+    this.#socket.pause();
+    loading
+      .then((compressor) => {
+        this.#compressor = compressor;
+        this.#resume();
+      })
+      .catch((error: unknown) => this.#refuse(error));
   }
 
   /** Bytes behind a 4-byte length; null until they are there. */

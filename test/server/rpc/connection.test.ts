@@ -6,7 +6,7 @@ import type { StoreConnection } from '../../../src/embedded/index.ts';
 import { u32 } from '../../../src/cell/index.ts';
 import { startServer } from '../../../src/server/index.ts';
 import type { RpcLimits, RunningServer } from '../../../src/server/index.ts';
-import { ProtoReader } from '../../../src/wire/index.ts';
+import { ProtoReader, compressorOf } from '../../../src/wire/index.ts';
 import { FrameClient, RemoteError, readFrame, requestFrame, setUp, sized } from './frame_client.ts';
 import { cellBlock, cellTexts, getRequest, mutateRequest, openScan, PUT } from './messages.ts';
 
@@ -182,24 +182,47 @@ describe('calls', () => {
       const { cells } = await made.call('Get', getRequest(region, { row: 'codec' }));
       expect(createHash('md5').update(cells).digest('hex'), name).toMatchSnapshot();
     }
-    for (const name of ['GzipCodec', 'DefaultCodec']) {
-      const compressor = `org.apache.hadoop.io.compress.${name}`;
-      const made = await client(setUp({ compressor }));
-      const { cells } = await made.call('Get', getRequest(region, { row: 'codec' }));
-      const { gunzipSync, inflateSync } = await import('node:zlib');
-      const unpacked = name === 'GzipCodec' ? gunzipSync(cells) : inflateSync(cells);
-      expect(cellTexts(unpacked)).toEqual(['codec/f:q@7=v']);
-      const block = name === 'GzipCodec' ? (await import('node:zlib')).gzipSync : undefined;
-      if (block === undefined) continue;
-      const cellsOut = block(cellBlock('zip/f:q@9=zipped'));
-      await made.call(
+  });
+
+  test.each([
+    'io.compress.GzipCodec',
+    'io.compress.DefaultCodec',
+    'io.compress.SnappyCodec',
+    'io.compress.Lz4Codec',
+    'io.compress.ZStandardCodec',
+    'hbase.io.compress.zstd.ZstdCodec',
+  ])('cell blocks compressed by %s, both ways', async (name) => {
+    const compressor = `org.apache.hadoop.${name}`;
+    const codec = (await compressorOf(compressor))!;
+    const plain = await client(setUp());
+    const packed = await client(setUp({ compressor }));
+    const row = name.replace(/.*\./, '');
+    await packed.call(
+      'Mutate',
+      mutateRequest(region, { type: PUT, row, cellCount: 1 }),
+      codec.compress(cellBlock(`${row}/f:q@9=packed`)),
+    );
+    const want = [`${row}/f:q@9=packed`];
+    const back = await plain.call('Get', getRequest(region, { row }));
+    expect(cellTexts(back.cells)).toEqual(want);
+    const again = await packed.call('Get', getRequest(region, { row }));
+    expect(cellTexts(codec.decompress(again.cells, 1000))).toEqual(want);
+  });
+
+  test('a compressed block over the bound is refused, and the connection goes on', async () => {
+    const compressor = 'org.apache.hadoop.io.compress.SnappyCodec';
+    const codec = (await compressorOf(compressor))!;
+    const made = await client(setUp({ compressor }), { cellBlockBytesMax: 10_000 });
+    const put = (value: string): Promise<unknown> =>
+      made.call(
         'Mutate',
-        mutateRequest(region, { type: PUT, row: 'zip', cellCount: 1 }),
-        cellsOut,
+        mutateRequest(region, { type: PUT, row: 'bomb', cellCount: 1 }),
+        codec.compress(cellBlock(`bomb/f:q@9=${value}`)),
       );
-      const back = await plain.call('Get', getRequest(region, { row: 'zip' }));
-      expect(cellTexts(back.cells)).toEqual(['zip/f:q@9=zipped']);
-    }
+    await expect(put('x'.repeat(10_000))).rejects.toMatchObject({
+      className: 'DoNotRetryIOException',
+    });
+    await put('fits');
   });
 });
 
