@@ -178,6 +178,40 @@ const isPrefixCoded = (family: Family): boolean =>
 const isPlain = (family: Family): boolean =>
   !('DATA_BLOCK_ENCODING' in family) && family['BLOOMFILTER'] !== 'ROWCOL';
 
+/**
+ * Whether one commit has two markers of times up to theirs for the same column of a family with NEW_VERSION_BEHAVIOR: HBase keeps
+ * the last of them in key order, that is the older, and forgets the version markers between them.
+ */
+function forgetsMarker(mutations: readonly MutationCommand[], family: string): boolean {
+  const columns: string[] = [];
+  let whole = 0;
+  for (const mutation of mutations) {
+    if (mutation.op !== 'delete' || mutation.versions || mutation.familyVersions) continue;
+    if (mutation.columns === undefined) {
+      if (mutation.families?.includes(family) ?? true) whole++;
+    } else {
+      const named = mutation.columns.filter(([f]) => f === family).map(([, q]) => q);
+      columns.push(...new Set(named));
+    }
+  }
+  return whole > 1 || (whole > 0 && columns.length > 0) || new Set(columns).size < columns.length;
+}
+
+/** Whether a put without a timestamp and an increment or append meet in a column. */
+function stampsTwice(mutations: readonly MutationCommand[]): boolean {
+  const put = new Set<string>();
+  const read = new Set<string>();
+  for (const mutation of mutations) {
+    if (mutation.op === 'put') {
+      for (const { f, q, ts } of mutation.cells) if (ts === undefined) put.add(`${f}:${q}`);
+    }
+    const named =
+      mutation.op === 'increment' ? mutation.amounts : mutation.op === 'append' ? mutation.values : [];
+    for (const [f, q] of named) read.add(`${f}:${q}`);
+  }
+  return [...put].some((column) => read.has(column));
+}
+
 /** One case: a few rows, columns and timestamps, and what is done and asked of them. */
 class CaseGenerator {
   readonly #random: SeededRandom;
@@ -190,6 +224,8 @@ class CaseGenerator {
   /** What HBase looks for behind an empty qualifier it finds. */
   readonly #deletesPlain: boolean;
   readonly #isNumeric: boolean;
+  /** With NEW_VERSION_BEHAVIOR. */
+  readonly #newFamilies: readonly string[];
   readonly #filters: FilterGenerator;
   readonly #times: readonly number[];
   #values = 0;
@@ -200,7 +236,10 @@ class CaseGenerator {
     this.#rows = some(this.#random, ROWS, 3);
     // HBase's tracker for NEW_VERSION_BEHAVIOR fails on empty qualifiers, and otherwise it may overlook family markers
     // behind them (README.md).
-    const isNew = families.some((family) => family['NEW_VERSION_BEHAVIOR'] !== undefined);
+    this.#newFamilies = families
+      .filter((family) => family['NEW_VERSION_BEHAVIOR'] !== undefined)
+      .map(({ name }) => name);
+    const isNew = this.#newFamilies.length > 0;
     const isCoded = families.some(isPrefixCoded);
     const hasTtl = families.some((family) => family['TTL'] !== undefined);
     const isSafe = families.every(isPlain);
@@ -254,7 +293,7 @@ class CaseGenerator {
     if (chance < 80) return { op: 'mutateRow', row, mutations: this.#mutations(row) };
     if (chance < 90) return this.#check(row);
     if (chance < 93) {
-      return { op: 'checkAll', checks: this.#list(1 + random.int(3), () => this.#mildCheck(row)) };
+      return { op: 'checkAll', checks: this.#checks(row) };
     }
     if (chance < 97) {
       return { op: 'batch', operations: this.#rows.map((one) => this.#operation(one)) };
@@ -262,8 +301,20 @@ class CaseGenerator {
     return { op: 'mutateRows', mutations: this.#rows.map((one) => this.#blind(one)) };
   }
 
+  /** Of one commit. Not those of which HBase forgets a marker (README.md). */
   #mutations(row: string): MutationCommand[] {
-    return this.#list(1 + this.#random.int(3), () => this.#mutation(row));
+    for (;;) {
+      const mutations = this.#list(1 + this.#random.int(3), () => this.#mutation(row));
+      if (!this.#newFamilies.some((family) => forgetsMarker(mutations, family))) return mutations;
+    }
+  }
+
+  /** After a condition HBase asks the clock once for puts, and again for increments and appends. */
+  #checkedMutations(row: string): MutationCommand[] {
+    for (;;) {
+      const mutations = this.#mutations(row);
+      if (!stampsTwice(mutations)) return mutations;
+    }
   }
 
   #operation(row: string): BatchCommand['operations'][number] {
@@ -289,7 +340,7 @@ class CaseGenerator {
   #check(row: string): CheckCommand {
     const random = this.#random;
     const timeRange = random.chance(0.2) ? { timeRange: this.#range() } : {};
-    const mutations = random.chance(0.5) ? [this.#mutation(row)] : this.#mutations(row);
+    const mutations = random.chance(0.5) ? [this.#mutation(row)] : this.#checkedMutations(row);
     if (random.chance(0.3)) {
       return { op: 'check', row, condition: { ...this.#filtered(), ...timeRange }, mutations };
     }
@@ -312,6 +363,14 @@ class CaseGenerator {
     for (;;) {
       const check = this.#check(row);
       if (!('operator' in check.condition) || check.condition.operator !== 'NO_OP') return check;
+    }
+  }
+
+  /** Of one request. Only one takes the clock: another may do so in the same millisecond or the next. */
+  #checks(row: string): CheckCommand[] {
+    for (;;) {
+      const checks = this.#list(1 + this.#random.int(3), () => this.#mildCheck(row));
+      if (checks.filter(takesClock).length <= 1) return checks;
     }
   }
 
