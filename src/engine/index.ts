@@ -12,7 +12,14 @@ export type { TableState } from './table_state.ts';
 export type { LoadOptions } from './bulk_load.ts';
 export { openServer } from './region_server.ts';
 export type { RecoverySummary, RegionServer } from './region_server.ts';
-export { CellEncoder, encodeDelete, encodePut, needsNewest, CELL_SIZE_MAX } from './encode.ts';
+export {
+  CellEncoder,
+  RowScratch,
+  encodeDelete,
+  encodePut,
+  needsNewest,
+  CELL_SIZE_MAX,
+} from './encode.ts';
 export { EmbeddedTable } from './embedded_table.ts';
 export type { CommitPart } from './commit_queue.ts';
 export { isLess, joinHalves, highOf, lowOf } from './read_point.ts';

@@ -20,38 +20,55 @@ export interface CellGroup {
   readonly length: readonly number[];
 }
 
-/** Bytes of the cells. */
-export function cellBytesOf(groups: readonly CellGroup[]): number {
-  let bytes = 0;
-  for (const { length } of groups) for (const one of length) bytes += one;
-  return bytes;
-}
+/** Writes the block of groups. */
+export class BlockBuilder {
+  readonly #buf: Buffer;
+  readonly #groups: { tableId: number; familyId: number; at: number[]; length: number[] }[] = [];
+  #end = 0;
+  #headerAt = 0;
+  cells = 0;
 
-export const cellCountOf = (groups: readonly CellGroup[]): number =>
-  groups.reduce((sum, { at }) => sum + at.length, 0);
+  /** Room for so many cells of so many bytes in all, and groups. */
+  constructor(bytes: number, cells: number, groups: number) {
+    this.#buf = Buffer.allocUnsafeSlow(bytes + 4 * cells + GROUP_HEADER * groups);
+  }
 
-/** The block of these groups. */
-export function encodeGroups(groups: readonly CellGroup[]): Uint8Array {
-  let size = 0;
-  for (const { length } of groups) {
-    size += GROUP_HEADER;
-    for (const one of length) size += 4 + one;
+  /** The cells that follow are of this family. */
+  enter(tableId: number, familyId: number): void {
+    this.#closeGroup();
+    this.#headerAt = this.#end;
+    putU32(this.#buf, this.#end, tableId);
+    putU32(this.#buf, this.#end + 4, familyId);
+    this.#end += GROUP_HEADER;
+    this.#groups.push({ tableId, familyId, at: [], length: [] });
   }
-  const block = Buffer.allocUnsafe(size);
-  let to = 0;
-  for (const { tableId, familyId, buf, at, length } of groups) {
-    const headerAt = to;
-    putU32(block, to, tableId);
-    putU32(block, to + 4, familyId);
-    to += GROUP_HEADER;
-    for (let i = 0; i < at.length; i++) {
-      putU32(block, to, length[i]!);
-      block.set(buf.subarray(at[i], at[i]! + length[i]!), to + 4);
-      to += 4 + length[i]!;
-    }
-    putU32(block, headerAt + 8, to - headerAt - GROUP_HEADER);
+
+  add(from: Uint8Array, at: number, length: number): void {
+    const group = this.#groups[this.#groups.length - 1]!;
+    putU32(this.#buf, this.#end, length);
+    const to = this.#end + 4;
+    this.#buf.set(from.subarray(at, at + length), to);
+    group.at.push(to);
+    group.length.push(length);
+    this.#end = to + length;
+    this.cells++;
   }
-  return block;
+
+  #closeGroup(): void {
+    if (this.#groups.length === 0) return;
+    putU32(this.#buf, this.#headerAt + 8, this.#end - this.#headerAt - GROUP_HEADER);
+  }
+
+  /** The groups, in `block`. */
+  finish(): CellGroup[] {
+    this.#closeGroup();
+    const { block } = this;
+    return this.#groups.map((group) => ({ ...group, buf: block }));
+  }
+
+  get block(): Uint8Array {
+    return this.#buf.subarray(0, this.#end);
+  }
 }
 
 /** Views of a block's groups. Throws CorruptionException naming `where`. */

@@ -13,7 +13,7 @@ import {
 import { ROW_AT, compareBytes, compareRanges, u16 } from '../cell/index.ts';
 import { TableHasPreparedTransactions, TransactionException } from '../model/index.ts';
 import type { AbortReason } from '../model/index.ts';
-import { decodeGroups, digestOf, encodeGroups } from './cells.ts';
+import { decodeGroups, digestOf } from './cells.ts';
 import type { CellGroup } from './cells.ts';
 import { clockMs, commitTransaction } from './commit_step.ts';
 import type { TransactionKnobs } from './knobs.ts';
@@ -68,6 +68,7 @@ export class Decider {
             txn.state = 'PREPARED';
             txn.preparedMs = nowMs;
             txn.expiresMs = nowMs + timeoutMs;
+            txn.block = null;
             txn.batches = [];
             txn.batchBytes = 0;
             txn.requests.clear();
@@ -97,7 +98,7 @@ export class Decider {
     const { server, ledger, registry } = this.#parts;
     const { id } = txn.facts;
     const slot = registry.takeSlot(txn);
-    const pieces = txn.staged === null ? piecesOf(id, encodeGroups(txn.groups)) : [];
+    const pieces = txn.block === null ? [] : piecesOf(id, txn.block);
     await commitTransaction(server, ledger, {
       puts: [
         ...recordPuts(txn, record),
@@ -338,6 +339,7 @@ export class Decider {
     this.#parts.registry.remove(txn);
     txn.hold?.release();
     txn.groups = [];
+    txn.block = null;
     txn.batches = [];
     txn.requests.clear();
   }

@@ -5,6 +5,7 @@
  */
 import {
   BEFORE_LOW,
+  KEY_AT,
   LATEST_HIGH,
   LATEST_LOW,
   ROW_AT,
@@ -18,17 +19,16 @@ import {
   u32,
 } from '../cell/index.ts';
 import type { TransactionTimestamps } from '../model/index.ts';
+import { BlockBuilder } from './cells.ts';
 import type { CellGroup } from './cells.ts';
+import { sortLoaded } from './load_order.ts';
 import type { LoadBatch } from './staging.ts';
 
-/** A cell by its place: of `batch`, number `index`. */
-interface Loaded {
-  readonly batch: LoadBatch;
-  readonly index: number;
-}
-
 export interface Folded {
+  /** The groups one after the other, as they are kept (cells.ts). */
+  readonly block: Uint8Array;
   readonly groups: CellGroup[];
+  readonly cells: number;
   /** Some marker stands before the commit's millisecond: the commit takes the first stamp of a fresh one. */
   readonly isFresh: boolean;
 }
@@ -38,121 +38,124 @@ export function foldBatches(
   batches: readonly LoadBatch[],
   timestamps: TransactionTimestamps,
 ): Folded {
-  const ordered = [...batches].sort((a, b) => a.seq - b.seq);
-  const cells: Loaded[] = [];
-  for (const batch of ordered) {
-    for (let index = 0; index < batch.at.length; index++) cells.push({ batch, index });
+  const stores = sortLoaded(batches);
+  let cells = 0;
+  let bytes = 0;
+  for (const { at, buf } of batches) {
+    cells += at.length;
+    bytes += buf.length;
   }
-  // Stable: within a row the cells stay in the order of loading.
-  cells.sort(compareStores);
-  const groups: CellGroup[] = [];
+  const output = new BlockBuilder(bytes, cells, stores.length);
   let isFresh = false;
-  let from = 0;
-  let output: GroupBuilder | null = null;
-  while (from < cells.length) {
-    let to = from + 1;
-    while (to < cells.length && compareStores(cells[from]!, cells[to]!) === 0) to++;
-    const { batch, index } = cells[from]!;
-    const tableId = batch.tableId[index]!;
-    const familyId = batch.familyId[index]!;
-    if (output === null || output.tableId !== tableId || output.familyId !== familyId) {
-      if (output !== null) groups.push(output.build());
-      output = new GroupBuilder(tableId, familyId);
+  for (const { tableId, familyId, batches: ordered, batch, index, at, order } of stores) {
+    output.enter(tableId, familyId);
+    const folder = new Folder(timestamps);
+    for (const i of order) {
+      const { buf, length, seq, loadedMs } = ordered[batch[i]!]!;
+      if (folder.startsRow(buf, at[i]!)) {
+        for (const held of folder.release()) output.add(held, 0, held.length);
+      }
+      const size = length[index[i]!]!;
+      if (folder.passes(buf, at[i]!, size)) output.add(buf, at[i]!, size);
+      else if (folder.isHolding) folder.hold(buf, at[i]!, size, { seq, index: index[i]!, loadedMs });
     }
-    const row = foldRow(cells.slice(from, to), timestamps);
-    isFresh ||= row.isFresh;
-    for (const bytes of row.cells) output.add(bytes);
-    from = to;
+    for (const held of folder.release()) output.add(held, 0, held.length);
+    isFresh ||= folder.isFresh;
   }
-  if (output !== null) groups.push(output.build());
-  return { groups, isFresh };
+  const groups = output.finish();
+  return { block: output.block, groups, cells: output.cells, isFresh };
 }
 
-function compareStores(a: Loaded, b: Loaded): number {
-  const tables = a.batch.tableId[a.index]! - b.batch.tableId[b.index]!;
-  if (tables !== 0) return tables;
-  const families = a.batch.familyId[a.index]! - b.batch.familyId[b.index]!;
-  if (families !== 0) return families;
-  const left = a.batch.buf;
-  const right = b.batch.buf;
-  const leftAt = a.batch.at[a.index]!;
-  const rightAt = b.batch.at[b.index]!;
-  return compareRanges(
-    left,
-    leftAt + ROW_AT,
-    u16(left, leftAt + 8),
-    right,
-    rightAt + ROW_AT,
-    u16(right, rightAt + 8),
-  );
+/** When a cell was loaded. */
+export interface LoadPlace {
+  readonly seq: number;
+  /** Within the request. */
+  readonly index: number;
+  readonly loadedMs: number;
 }
 
-class GroupBuilder {
-  readonly tableId: number;
-  readonly familyId: number;
-  readonly #parts: Uint8Array[] = [];
-  readonly #at: number[] = [];
-  readonly #length: number[] = [];
-  #size = 0;
+/**
+ * Folds the cells of one family as they come in the order of keys, of equal keys the latest loaded first. Most rows only have to lose
+ * repeats: their cells pass as they are. From the first marker of a row on that waits for the commit's time, the rest of the
+ * row is held until it is whole; with `timestamps: "load"` every row is.
+ */
+export class Folder {
+  readonly #timestamps: TransactionTimestamps;
+  /** Key of the cell before, as in its KeyValue. */
+  #last: Uint8Array = new Uint8Array(256);
+  #lastLength = 0;
+  #held: (LoadPlace & RowCell)[] = [];
+  isFresh = false;
+  /** What did not pass is to be held; otherwise it is replaced. */
+  isHolding = false;
 
-  constructor(tableId: number, familyId: number) {
-    this.tableId = tableId;
-    this.familyId = familyId;
+  constructor(timestamps: TransactionTimestamps) {
+    this.#timestamps = timestamps;
   }
 
-  add(bytes: Uint8Array): void {
-    this.#at.push(this.#size);
-    this.#length.push(bytes.length);
-    this.#parts.push(bytes);
-    this.#size += bytes.length;
+  /** A new row: what is held of the one before has to be released first. */
+  startsRow(buf: Uint8Array, at: number): boolean {
+    const length = u16(buf, at + KEY_AT);
+    const last = this.#last;
+    if (this.#lastLength > 0 && u16(last, 0) === length) {
+      let i = 0;
+      while (i < length && last[2 + i] === buf[at + ROW_AT + i]) i++;
+      if (i === length) return false;
+    }
+    this.isHolding = this.#timestamps === 'load';
+    return true;
   }
 
-  build(): CellGroup {
-    return {
-      tableId: this.tableId,
-      familyId: this.familyId,
-      buf: Buffer.concat(this.#parts, this.#size),
-      at: this.#at,
-      length: this.#length,
-    };
+  /** The cell survives as it is. Otherwise it is replaced or, with `isHolding`, to be held. */
+  passes(buf: Uint8Array, at: number, length: number): boolean {
+    const keyLength = u32(buf, at);
+    const keyAt = at + KEY_AT;
+    const stampAt = keyAt + keyLength - 9;
+    const waits =
+      buf[stampAt + 8] !== TYPE_PUT &&
+      u32(buf, stampAt) === LATEST_HIGH &&
+      u32(buf, stampAt + 4) === LATEST_LOW;
+    if (waits) this.isHolding = true;
+    const last = this.#last;
+    if (!this.isHolding && keyLength === this.#lastLength) {
+      let i = keyLength - 1;
+      while (i >= 0 && last[i] === buf[keyAt + i]) i--;
+      if (i < 0) return false;
+    }
+    this.#keepKey(buf, keyAt, Math.min(keyLength, length));
+    return !this.isHolding;
+  }
+
+  #keepKey(buf: Uint8Array, keyAt: number, length: number): void {
+    if (this.#last.length < length) this.#last = new Uint8Array(2 * length);
+    const last = this.#last;
+    for (let i = 0; i < length; i++) last[i] = buf[keyAt + i]!;
+    this.#lastLength = length;
+  }
+
+  /** Keeps a copy. */
+  hold(buf: Uint8Array, at: number, length: number, place: LoadPlace): void {
+    this.#held.push({ ...place, bytes: Uint8Array.prototype.slice.call(buf, at, at + length) });
+  }
+
+  /** The survivors of what was held, sorted: KeyValues, the caller's. */
+  release(): Uint8Array[] {
+    if (this.#held.length === 0) return [];
+    const held = this.#held.sort((a, b) => a.seq - b.seq || a.index - b.index);
+    this.#held = [];
+    const row = new RowFold();
+    for (const cell of held) row.take(cell);
+    const kept = row.finish(this.#timestamps);
+    this.isFresh ||= row.isFresh;
+    return kept.sort(compareCells);
   }
 }
 
 /** A cell of the row that is being folded. */
-export interface RowCell {
+interface RowCell {
   /** The KeyValue alone. A cell that survives may be changed in its timestamp. */
   readonly bytes: Uint8Array;
   readonly loadedMs: number;
-}
-
-/** The surviving cells of one row and family, given in the order of loading; sorted. */
-function foldRow(
-  cells: readonly Loaded[],
-  timestamps: TransactionTimestamps,
-): { cells: Uint8Array[]; isFresh: boolean } {
-  return foldRowCells(
-    cells.map(({ batch, index }) => {
-      const at = batch.at[index]!;
-      const bytes = batch.buf.slice(at, at + batch.length[index]!);
-      return { bytes, loadedMs: batch.loadedMs };
-    }),
-    timestamps,
-  );
-}
-
-/** As `foldRow`, of cells that are the caller's to give away. */
-export function foldRowCells(
-  cells: readonly RowCell[],
-  timestamps: TransactionTimestamps,
-): { cells: Uint8Array[]; isFresh: boolean } {
-  if (cells.length === 1 && timestamps === 'commit') {
-    return { cells: [cells[0]!.bytes], isFresh: false };
-  }
-  const row = new RowFold();
-  for (const cell of cells) row.take(cell);
-  const kept = row.finish(timestamps);
-  kept.sort(compareCells);
-  return { cells: kept, isFresh: row.isFresh };
 }
 
 class RowFold {

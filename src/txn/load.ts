@@ -9,11 +9,11 @@ import {
   timestampAt,
   u32,
 } from '../cell/index.ts';
-import { CellEncoder, encodeDelete, encodePut, needsNewest } from '../engine/index.ts';
+import { CellEncoder, RowScratch, encodeDelete, encodePut, needsNewest } from '../engine/index.ts';
 import type { RegionServer, TableState } from '../engine/index.ts';
-import { TransactionException, toRow } from '../model/index.ts';
+import { TransactionException } from '../model/index.ts';
 import type { LoadOperation, LoadOptions } from '../model/index.ts';
-import { MutationBuffer } from '../region/index.ts';
+import type { MutationBuffer } from '../region/index.ts';
 import { badRequest } from './requests.ts';
 import { BatchBuilder } from './staging.ts';
 
@@ -41,28 +41,34 @@ export function encodeLoad(
   }
   const encoder = new CellEncoder();
   const builder = new BatchBuilder();
-  const mutation = new MutationBuffer();
+  const rows = new RowScratch();
+  const { mutation } = builder;
   let table: TableState | null = null;
-  let familyIds: readonly number[] = [];
-  for (const [line, operation] of operations.entries()) {
+  let tableName: string | null = null;
+  for (let line = 0; line < operations.length; line++) {
+    const operation = operations[line]!;
     const name = operation.table ?? options.table;
     if (name === undefined) throw badRequest(`operation ${line} names no table`);
-    if (table === null || name !== table.name) {
+    if (table === null || name !== tableName) {
       table = server.catalog.writable(name);
-      familyIds = table.families.map(({ id }) => id);
+      tableName = name;
+      builder.enter(table.id, familyIdsOf(table));
     }
-    mutation.clear();
-    encodeOne(encoder, mutation, table, operation);
-    builder.add(mutation, table.id, familyIds);
-    if (builder.sizeBytes > limits.bytesMax) {
-      throw new TransactionException(
-        'REQUEST_TOO_LARGE',
-        `a request of more than txn_max_request_bytes = ${limits.bytesMax} bytes`,
-      );
-    }
+    encodeOne(encoder, mutation, table, rows, operation);
+    if (mutation.size > limits.bytesMax) throw tooLarge(limits);
   }
+  builder.operations = operations.length;
+  checkTimestamps(mutation);
   return builder;
 }
+
+const familyIdsOf = (table: TableState): number[] => table.families.map(({ id }) => id);
+
+const tooLarge = ({ bytesMax }: LoadLimits): TransactionException =>
+  new TransactionException(
+    'REQUEST_TOO_LARGE',
+    `a request of more than txn_max_request_bytes = ${bytesMax} bytes`,
+  );
 
 function requireList(operations: unknown): void {
   if (!Array.isArray(operations)) throw badRequest('operations must be a list');
@@ -72,20 +78,20 @@ function encodeOne(
   encoder: CellEncoder,
   mutation: MutationBuffer,
   table: TableState,
+  rows: RowScratch,
   operation: LoadOperation,
 ): void {
   if ('put' in operation) {
     const { values, options } = operation;
-    encodePut(encoder, mutation, table, toRow(operation.put), values, options);
+    encodePut(encoder, mutation, table, rows.of(operation.put), values, options);
   } else if ('delete' in operation) {
     if (needsNewest(operation.spec)) {
       throw unsupported('a transaction deletes single versions only with ts');
     }
-    encodeDelete(encoder, mutation, table, toRow(operation.delete), operation.spec, () => null);
+    encodeDelete(encoder, mutation, table, rows.of(operation.delete), operation.spec, () => null);
   } else {
     throw unsupported('a transaction loads puts and deletes');
   }
-  checkTimestamps(mutation);
 }
 
 function unsupported(message: string): TransactionException {
@@ -109,9 +115,9 @@ export function encodeCells(
   limits: LoadLimits,
 ): BatchBuilder {
   const table = server.catalog.writable(tableName);
-  const familyIds = table.families.map(({ id }) => id);
   const builder = new BatchBuilder();
-  const mutation = new MutationBuffer();
+  const { mutation } = builder;
+  builder.enter(table.id, familyIdsOf(table));
   for (const { at, length, familyIndex } of cellsOfBlock(block, table)) {
     mutation.addKeyValue(familyIndex, block, at, length);
     const stampAt = timestampAt(mutation.buf, mutation.at[mutation.count - 1]!);
@@ -123,13 +129,7 @@ export function encodeCells(
     }
   }
   checkTimestamps(mutation);
-  if (mutation.size > limits.bytesMax) {
-    throw new TransactionException(
-      'REQUEST_TOO_LARGE',
-      `a request of more than txn_max_request_bytes = ${limits.bytesMax} bytes`,
-    );
-  }
-  builder.add(mutation, table.id, familyIds);
+  if (mutation.size > limits.bytesMax) throw tooLarge(limits);
   builder.operations = mutation.count;
   return builder;
 }

@@ -5,7 +5,6 @@
  * run one after the other; a state changes in the very step of its commit, which looks at the state once more. So whoever
  * is first in the commit queue wins, and nobody holds anything while he waits.
  */
-import { crc32c } from '../cell/index.ts';
 import { EmbeddedTable, hiddenName, joinHalves } from '../engine/index.ts';
 import type { RegionServer } from '../engine/index.ts';
 import { StoreException } from '../io/index.ts';
@@ -27,7 +26,7 @@ import type {
   TransactionStatus,
   Transactions,
 } from '../model/index.ts';
-import { cellCountOf, encodeGroups } from './cells.ts';
+import { digestOf } from './cells.ts';
 import { clockMs } from './commit_step.ts';
 import { Decider } from './decider.ts';
 import { refusalOf } from './errors.ts';
@@ -43,6 +42,7 @@ import { encodeCells, encodeLoad } from './load.ts';
 import { TransactionMetrics } from './metrics.ts';
 import { Registry, keyOf } from './registry.ts';
 import { asBadRequest, badRequest, checkBegin, checkLabel, checkSeq } from './requests.ts';
+import { crcOfBatch } from './staging.ts';
 import type { BatchBuilder } from './staging.ts';
 import { Stager } from './stager.ts';
 import { Txn, statusOfRecord } from './txn.ts';
@@ -257,9 +257,10 @@ export class TransactionManager implements Transactions {
       rowsMax: knobs.txn_max_rows_per_request,
     });
     const loadedMs = clockMs(this.server);
+    const batch = builder.build(seq, loadedMs);
     const loaded = {
       loadedMs,
-      crc: builder.crc,
+      crc: crcOfBatch(batch),
       rows: builder.operations,
       cells: builder.cellCount,
       bytes: builder.sizeBytes,
@@ -276,12 +277,12 @@ export class TransactionManager implements Transactions {
       );
     }
     this.#checkSpace(txn, builder.sizeBytes);
-    txn.batches.push(builder.build(seq, loadedMs));
+    txn.batches.push(batch);
     txn.batchBytes += builder.sizeBytes;
     try {
       await this.#stager.spillIfLarge(txn, this.registry.memoryBytes);
     } catch (error) {
-      txn.batches = txn.batches.filter((batch) => batch.seq !== seq);
+      txn.batches = txn.batches.filter((one) => one.seq !== seq);
       txn.batchBytes -= builder.sizeBytes;
       throw error;
     }
@@ -378,12 +379,12 @@ export class TransactionManager implements Transactions {
       await this.#stager.seal(txn);
       return;
     }
-    const { groups, isFresh } = foldBatches(txn.batches, txn.facts.timestamps);
-    const block = encodeGroups(groups);
+    const { block, groups, cells, isFresh } = foldBatches(txn.batches, txn.facts.timestamps);
+    txn.block = block;
     txn.groups = groups;
     txn.isFresh = isFresh;
-    txn.cells = cellCountOf(groups);
-    txn.digest = `crc32c:${crc32c(block, 0, block.length).toString(16).padStart(8, '0')}`;
+    txn.cells = cells;
+    txn.digest = digestOf(block);
   }
 
   // ---- commit -------------------------------------------------------------------------------------------------------

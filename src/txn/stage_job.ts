@@ -12,8 +12,9 @@ import {
   LATEST_LOW,
   READY,
   ROW_AT,
+  TYPE_PUT,
   WAIT,
-  compareBytes,
+  compareRanges,
   crc32c,
   putU32,
   timestampAt,
@@ -31,9 +32,11 @@ import {
 import type { HFileSummary } from '../hfile/index.ts';
 import type { Env, Job } from '../io/index.ts';
 import type { FamilySettings, TransactionTimestamps } from '../model/index.ts';
-import { Memstore, mergeOf } from '../region/index.ts';
-import { foldRowCells } from './fold.ts';
-import type { RowCell } from './fold.ts';
+import { mergeOf } from '../region/index.ts';
+import { Folder } from './fold.ts';
+import type { LoadPlace } from './fold.ts';
+import { sortLoaded } from './load_order.ts';
+import type { StoreCells } from './load_order.ts';
 import type { LoadBatch } from './staging.ts';
 
 export interface RunInput {
@@ -65,7 +68,7 @@ export interface SealFamily {
 
 export interface SealInput {
   readonly families: readonly SealFamily[];
-  /** What was not spilled. */
+  /** Of a transaction without runs. */
   readonly batches: readonly LoadBatch[];
   readonly timestamps: TransactionTimestamps;
   /** When each request was loaded, for `load`. */
@@ -80,11 +83,14 @@ export interface SealedFile {
   /** Its cells wait for the commit's time. */
   readonly hasLatest: boolean;
   readonly summary: HFileSummary;
+  /** CRC-32C of its KeyValues. */
+  readonly crc: number;
 }
 
 export interface SealOutput {
   readonly files: readonly SealedFile[];
   readonly cells: number;
+  /** Of all files (`crcOfFiles`). */
   readonly crc: number;
   readonly isFresh: boolean;
   /** Some marker waits for the commit's time. */
@@ -99,56 +105,51 @@ export function sealJob(input: SealInput): Job<SealInput, SealOutput> {
   return { module: import.meta.url, run: sealFiles, input };
 }
 
-/** Cells by table and family, sorted, in memory. */
-function memstoresOf(batches: readonly LoadBatch[]): Map<string, Memstore> {
-  const stores = new Map<string, Memstore>();
-  for (const { seq, buf, at, length, tableId, familyId } of batches) {
-    for (let i = 0; i < at.length; i++) {
-      const key = `${tableId[i]}/${familyId[i]}`;
-      let store = stores.get(key);
-      if (store === undefined) stores.set(key, (store = new Memstore()));
-      store.insert(buf, at[i]!, length[i]!, seq, i);
-    }
-  }
-  return stores;
-}
-
 /** The job of a worker: one run a table and family. */
 export async function writeRuns(input: RunInput, env: Env): Promise<RunOutput> {
   const runs: { tableId: number; familyId: number; path: string }[] = [];
-  for (const [key, store] of memstoresOf(input.batches)) {
-    const [tableId, familyId] = key.split('/').map(Number);
+  for (const cells of sortLoaded(input.batches)) {
+    const { tableId, familyId } = cells;
     const path = `${input.prefix}-${tableId}-${familyId}`;
     const writer = await HFileWriter.create(env.fs, path, {
       createdMs: input.nowMs,
       bloomType: 'NONE',
-      hasTags: store.stats.tagCount > 0,
+      hasTags: true,
       isSynced: false,
     });
     try {
-      const source = store.cursor();
-      for (let state = source.seekToFirst(); state === READY; state = source.next()) {
-        if (writer.append(source.cell)) await writer.drain();
-      }
-      source.close();
+      await writeRun(writer, cells);
       await writer.finish();
     } catch (error) {
       await writer.abort();
       throw error;
     }
-    runs.push({ tableId: tableId!, familyId: familyId!, path });
+    runs.push({ tableId, familyId, path });
   }
   return { runs };
 }
 
+async function writeRun(writer: HFileWriter, cells: StoreCells): Promise<void> {
+  const { batches, batch, index, at, order } = cells;
+  const cell = new CellFields();
+  for (const i of order) {
+    const { buf, length, seq } = batches[batch[i]!]!;
+    standOn(cell, buf, at[i]!, length[index[i]!]!);
+    cell.writeHigh = seq;
+    cell.writeLow = index[i]!;
+    if (writer.append(cell)) await writer.drain();
+  }
+}
+
 /** The job of a worker. Removes what it wrote when it fails. */
 export async function sealFiles(input: SealInput, env: Env): Promise<SealOutput> {
-  const stores = memstoresOf(input.batches);
+  const stores = sortLoaded(input.batches);
   const seal = new Seal(input, env);
   try {
     for (const family of input.families) {
-      const own = stores.get(`${family.tableId}/${family.familyId}`) ?? null;
-      await sealFamily(seal, family, own, env);
+      const isOwn = (one: StoreCells): boolean =>
+        one.tableId === family.tableId && one.familyId === family.familyId;
+      await sealFamily(seal, family, stores.find(isOwn) ?? null, env);
     }
     return await seal.finish();
   } catch (error) {
@@ -160,19 +161,20 @@ export async function sealFiles(input: SealInput, env: Env): Promise<SealOutput>
 async function sealFamily(
   seal: Seal,
   family: SealFamily,
-  own: Memstore | null,
+  loaded: StoreCells | null,
   env: Env,
 ): Promise<void> {
+  seal.enter(family);
+  if (loaded !== null) await foldLoaded(seal, loaded);
   const readers: HFileReader[] = [];
-  const sources: CellSource[] = own === null ? [] : [own.cursor()];
+  const sources: CellSource[] = [];
   try {
     for (const path of family.runs) {
       const reader = await HFileReader.open(env.fs, path, new BlockCache(1 << 20));
       readers.push(reader);
       sources.push(reader.cursor({ cacheBlocks: false, sequential: true }));
     }
-    if (sources.length === 0) return;
-    await foldSource(seal, family, mergeOf(sources, false));
+    if (sources.length > 0) await foldRuns(seal, mergeOf(sources, false));
   } finally {
     for (const source of sources) source.close();
     for (const reader of readers) await reader.close();
@@ -180,35 +182,32 @@ async function sealFamily(
   await seal.closeWriters();
 }
 
-interface OrderedCell extends RowCell {
-  readonly seq: number;
-  readonly index: number;
+async function foldLoaded(seal: Seal, cells: StoreCells): Promise<void> {
+  const { batches, batch, index, at, order } = cells;
+  for (const i of order) {
+    const { buf, length, seq } = batches[batch[i]!]!;
+    const cellIndex = index[i]!;
+    if (seal.take(buf, at[i]!, length[cellIndex]!, seq, cellIndex)) await seal.settle();
+  }
+  await seal.endRow();
 }
 
-async function foldSource(seal: Seal, family: SealFamily, source: CellSource): Promise<void> {
-  let row: OrderedCell[] = [];
+async function foldRuns(seal: Seal, source: CellSource): Promise<void> {
   let state = source.seekToFirst();
   for (; state === WAIT; state = source.seekToFirst()) await source.load();
   while (state === READY) {
     const { block, at, length, writeHigh: seq, writeLow: index } = source.cell;
-    const bytes = Uint8Array.prototype.slice.call(block, at, at + length);
-    if (row.length > 0 && !isSameRow(row[0]!.bytes, bytes)) {
-      await seal.row(family, row);
-      row = [];
-    }
-    row.push({ bytes, seq, index, loadedMs: seal.loadedMs(seq) });
+    if (seal.take(block, at, length, seq, index)) await seal.settle();
     state = source.next();
     for (; state === WAIT; state = source.next()) await source.load();
   }
-  if (row.length > 0) await seal.row(family, row);
+  await seal.endRow();
 }
 
-function isSameRow(a: Uint8Array, b: Uint8Array): boolean {
-  const length = u16(a, KEY_AT);
-  if (length !== u16(b, KEY_AT)) return false;
-  return (
-    Buffer.compare(a.subarray(ROW_AT, ROW_AT + length), b.subarray(ROW_AT, ROW_AT + length)) === 0
-  );
+/** A file under way. */
+interface OpenFile {
+  readonly writer: HFileWriter;
+  crc: number;
 }
 
 /** The files under way. */
@@ -218,65 +217,116 @@ class Seal {
   readonly #cell: CellFields = new CellFields();
   readonly #files: SealedFile[] = [];
   /** Of the region under way: [with timestamps of their own, waiting for the commit's]. */
-  #writers: [HFileWriter | null, HFileWriter | null] = [null, null];
+  #open: [OpenFile | null, OpenFile | null] = [null, null];
   #family: SealFamily | null = null;
+  #folder: Folder;
   #regionIndex = 0;
+  /** Where the next region begins; null: this is the last. */
+  #border: Uint8Array | null = null;
   #cells = 0;
-  #crc = 0;
   #isFresh = false;
   #hasLatestMarkers = false;
-  readonly #head: Uint8Array = new Uint8Array(12);
+  /** What `settle` has to do: survivors to write, and a writer to drain. */
+  #waiting: Uint8Array[] = [];
+  #full: HFileWriter | null = null;
 
   constructor(input: SealInput, env: Env) {
     this.#input = input;
     this.#env = env;
+    this.#folder = new Folder(input.timestamps);
   }
 
-  loadedMs(seq: number): number {
-    return this.#input.loadedMs.get(seq) ?? this.#input.nowMs;
+  /** The cells that follow are of this family. */
+  enter(family: SealFamily): void {
+    this.#family = family;
+    this.#folder = new Folder(this.#input.timestamps);
+    this.#enterRegion(0);
   }
 
-  /** The cells of one row, in any order. */
-  async row(family: SealFamily, cells: readonly OrderedCell[]): Promise<void> {
-    if (this.#family !== family) {
-      this.#family = family;
-      this.#regionIndex = 0;
+  #enterRegion(index: number): void {
+    this.#regionIndex = index;
+    this.#border = this.#family?.startKeys[index + 1] ?? null;
+  }
+
+  /** The next cell in the order of keys. True: `settle` before the next. */
+  take(buf: Uint8Array, at: number, length: number, seq: number, index: number): boolean {
+    const folder = this.#folder;
+    if (folder.startsRow(buf, at)) this.#waiting.push(...folder.release());
+    if (folder.passes(buf, at, length)) {
+      // In order, behind what waits.
+      if (this.#waiting.length > 0 || !this.#append(buf, at, length)) {
+        this.#waiting.push(Uint8Array.prototype.slice.call(buf, at, at + length));
+      }
+    } else if (folder.isHolding) folder.hold(buf, at, length, this.#placeOf(seq, index));
+    return this.#waiting.length > 0 || this.#full !== null;
+  }
+
+  #placeOf(seq: number, index: number): LoadPlace {
+    return { seq, index, loadedMs: this.#input.loadedMs.get(seq) ?? this.#input.nowMs };
+  }
+
+  /** The last row of the family is whole. */
+  async endRow(): Promise<void> {
+    this.#waiting.push(...this.#folder.release());
+    this.#isFresh ||= this.#folder.isFresh;
+    await this.settle();
+  }
+
+  /** Writes what waits for a file or a region. */
+  async settle(): Promise<void> {
+    await this.#drain();
+    const waiting = this.#waiting;
+    for (const bytes of waiting) {
+      while (!this.#append(bytes, 0, bytes.length)) await this.#makeRoom(bytes);
+      await this.#drain();
     }
-    const ordered = [...cells].sort((a, b) => a.seq - b.seq || a.index - b.index);
-    const folded = foldRowCells(ordered, this.#input.timestamps);
-    this.#isFresh ||= folded.isFresh;
-    const first = folded.cells[0];
-    if (first === undefined) return;
-    await this.#enterRegion(family, first.subarray(ROW_AT, ROW_AT + u16(first, KEY_AT)));
-    for (const bytes of folded.cells) await this.#append(family, bytes);
+    waiting.length = 0;
   }
 
-  async #enterRegion(family: SealFamily, row: Uint8Array): Promise<void> {
-    for (let next = family.startKeys[this.#regionIndex + 1]; next !== undefined;) {
-      if (compareBytes(row, next) < 0) break;
+  async #drain(): Promise<void> {
+    const full = this.#full;
+    this.#full = null;
+    await full?.drain();
+  }
+
+  /** Opens what a cell needs: the next region, or a file of this one. */
+  async #makeRoom(bytes: Uint8Array): Promise<void> {
+    if (this.#isBehindBorder(bytes, 0)) {
       await this.closeWriters();
-      this.#regionIndex++;
-      next = family.startKeys[this.#regionIndex + 1];
+      this.#enterRegion(this.#regionIndex + 1);
+    } else {
+      this.#open[isLatest(bytes, timestampAt(bytes, 0)) ? 1 : 0] ??= {
+        writer: await this.#create(this.#family!),
+        crc: 0,
+      };
     }
   }
 
-  async #append(family: SealFamily, bytes: Uint8Array): Promise<void> {
-    const stampAt = timestampAt(bytes, 0);
-    const low = u32(bytes, stampAt + 4);
-    const isLatest =
-      u32(bytes, stampAt) === LATEST_HIGH && (low === LATEST_LOW || low === BEFORE_LOW);
-    if (isLatest && low === LATEST_LOW && bytes[stampAt + 8] !== 4) this.#hasLatestMarkers = true;
-    const writer = (this.#writers[isLatest ? 1 : 0] ??= await this.#open(family));
-    putU32(this.#head, 0, family.tableId);
-    putU32(this.#head, 4, family.familyId);
-    putU32(this.#head, 8, bytes.length);
-    this.#crc = crc32c(bytes, 0, bytes.length, crc32c(this.#head, 0, 12, this.#crc));
-    this.#cells++;
-    standOn(this.#cell, bytes);
-    if (writer.append(this.#cell)) await writer.drain();
+  #isBehindBorder(buf: Uint8Array, at: number): boolean {
+    const border = this.#border;
+    if (border === null) return false;
+    const rowLength = u16(buf, at + KEY_AT);
+    return compareRanges(buf, at + ROW_AT, rowLength, border, 0, border.length) >= 0;
   }
 
-  #open(family: SealFamily): Promise<HFileWriter> {
+  /** Adds a survivor to its file; false: it has none yet. */
+  #append(buf: Uint8Array, at: number, length: number): boolean {
+    if (this.#isBehindBorder(buf, at)) return false;
+    const stampAt = timestampAt(buf, at);
+    const waits = isLatest(buf, stampAt);
+    const file = this.#open[waits ? 1 : 0];
+    if (file === null) return false;
+    if (waits && buf[stampAt + 8] !== TYPE_PUT && u32(buf, stampAt + 4) === LATEST_LOW) {
+      this.#hasLatestMarkers = true;
+    }
+    file.crc = crc32c(buf, at, length, file.crc);
+    this.#cells++;
+    standOn(this.#cell, buf, at, length);
+    if (file.writer.append(this.#cell)) this.#full = file.writer;
+    return true;
+  }
+
+  #create(family: SealFamily): Promise<HFileWriter> {
     const { settings } = family;
     const name = Buffer.from(this.#env.random.bytes(16)).toString('hex');
     return HFileWriter.create(this.#env.fs, `${family.folders[this.#regionIndex]}/${name}.staged`, {
@@ -296,54 +346,74 @@ class Seal {
   /** Completes the files of the region under way. */
   async closeWriters(): Promise<void> {
     const family = this.#family;
-    const writers = this.#writers;
-    this.#writers = [null, null];
-    for (const [i, writer] of writers.entries()) {
-      if (writer === null || family === null) continue;
-      const summary = await writer.finish();
+    const open = this.#open;
+    this.#open = [null, null];
+    for (const [i, file] of open.entries()) {
+      if (file === null || family === null) continue;
+      const summary = await file.writer.finish();
       this.#files.push({
         tableId: family.tableId,
         familyId: family.familyId,
         regionIndex: this.#regionIndex,
         hasLatest: i === 1,
         summary,
+        crc: file.crc,
       });
     }
   }
 
   async finish(): Promise<SealOutput> {
-    await this.closeWriters();
     return {
       files: this.#files,
       cells: this.#cells,
-      crc: this.#crc,
+      crc: crcOfFiles(this.#files),
       isFresh: this.#isFresh,
       hasLatestMarkers: this.#hasLatestMarkers,
     };
   }
 
   async abort(): Promise<void> {
-    for (const writer of this.#writers) await writer?.abort();
+    for (const file of this.#open) await file?.writer.abort();
     for (const { summary } of this.#files) await this.#env.fs.remove(summary.path);
   }
 }
 
-/** Makes the view stand on a KeyValue that begins its buffer. */
-function standOn(cell: CellFields, bytes: Uint8Array): void {
-  const rowLength = u16(bytes, KEY_AT);
-  const keyEnd = KEY_AT + u32(bytes, 0);
-  const valueLength = u32(bytes, 4);
-  cell.block = bytes;
-  cell.at = 0;
-  cell.length = bytes.length;
-  cell.rowAt = ROW_AT;
+/** It waits for the commit's time, or for the millisecond before. */
+function isLatest(buf: Uint8Array, stampAt: number): boolean {
+  if (u32(buf, stampAt) !== LATEST_HIGH) return false;
+  const low = u32(buf, stampAt + 4);
+  return low === LATEST_LOW || low === BEFORE_LOW;
+}
+
+/** CRC-32C over the tables, families and CRCs of these files, in order. */
+function crcOfFiles(
+  files: readonly { readonly tableId: number; readonly familyId: number; readonly crc: number }[],
+): number {
+  const head = new Uint8Array(12 * files.length);
+  for (const [i, { tableId, familyId, crc }] of files.entries()) {
+    putU32(head, 12 * i, tableId);
+    putU32(head, 12 * i + 4, familyId);
+    putU32(head, 12 * i + 8, crc);
+  }
+  return crc32c(head, 0, head.length);
+}
+
+/** Makes the view stand on a KeyValue. */
+function standOn(cell: CellFields, block: Uint8Array, at: number, length: number): void {
+  const rowLength = u16(block, at + KEY_AT);
+  const keyEnd = at + KEY_AT + u32(block, at);
+  const valueLength = u32(block, at + 4);
+  cell.block = block;
+  cell.at = at;
+  cell.length = length;
+  cell.rowAt = at + ROW_AT;
   cell.rowLength = rowLength;
-  cell.qualifierAt = ROW_AT + rowLength + 1 + bytes[ROW_AT + rowLength]!;
+  cell.qualifierAt = at + ROW_AT + rowLength + 1 + block[at + ROW_AT + rowLength]!;
   cell.timestampAt = keyEnd - 9;
   cell.qualifierLength = cell.timestampAt - cell.qualifierAt;
   cell.valueAt = keyEnd;
   cell.valueLength = valueLength;
-  const tagsLength = bytes.length - keyEnd - valueLength;
+  const tagsLength = at + length - keyEnd - valueLength;
   cell.tagsAt = keyEnd + valueLength + 2;
   cell.tagsLength = tagsLength > 2 ? tagsLength - 2 : 0;
   cell.writeHigh = 0;
@@ -359,33 +429,39 @@ export interface DigestInput {
   }[];
 }
 
-export function digestJob(input: DigestInput): Job<DigestInput, { cells: number; bytes: number }> {
+export interface DigestOutput {
+  readonly cells: number;
+  /** As of the seal. */
+  readonly crc: number;
+}
+
+export function digestJob(input: DigestInput): Job<DigestInput, DigestOutput> {
   return { module: import.meta.url, run: digestFiles, input };
 }
 
-/** The job of a worker: reads every block, whose checksums tell damage. Rejects with CorruptionException. */
-export async function digestFiles(
-  input: DigestInput,
-  env: Env,
-): Promise<{ cells: number; bytes: number }> {
+/** The job of a worker: reads every cell. Rejects with CorruptionException for a block that its checksum disowns. */
+export async function digestFiles(input: DigestInput, env: Env): Promise<DigestOutput> {
   let cells = 0;
-  let bytes = 0;
-  for (const { path } of input.files) {
+  const files: { tableId: number; familyId: number; crc: number }[] = [];
+  for (const { tableId, familyId, path } of input.files) {
     const reader = await HFileReader.open(env.fs, path, new BlockCache(1 << 20));
     try {
+      let crc = 0;
       const source = reader.cursor({ cacheBlocks: false, sequential: true });
       let state = source.seekToFirst();
       for (; state === WAIT; state = source.seekToFirst()) await source.load();
       while (state === READY) {
+        const { block, at, length } = source.cell;
         cells++;
-        bytes += source.cell.length;
+        crc = crc32c(block, at, length, crc);
         state = source.next();
         for (; state === WAIT; state = source.next()) await source.load();
       }
       source.close();
+      files.push({ tableId, familyId, crc });
     } finally {
       await reader.close();
     }
   }
-  return { cells, bytes };
+  return { cells, crc: crcOfFiles(files) };
 }

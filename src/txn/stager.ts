@@ -86,6 +86,8 @@ export class Stager {
   async seal(txn: Txn): Promise<void> {
     const { env, files, layout, manifest } = this.#server;
     const staged = (txn.staged ??= { runs: [], files: [], bytes: 0, isVerified: true });
+    // Runs and memory are not read together.
+    if (staged.runs.length > 0 && txn.batches.length > 0) await this.#spill(txn);
     // Of a prepare that failed.
     await this.#discardFiles(txn.facts.id, staged.files);
     staged.files = [];
@@ -117,6 +119,7 @@ export class Stager {
     txn.isFresh = sealed.isFresh;
     txn.digest = digestText(sealed.crc);
     txn.groups = [];
+    txn.block = null;
   }
 
   /** It is PREPARED: its runs are needed no more. */
@@ -131,11 +134,9 @@ export class Stager {
       const key = `${tableId}/${familyId}`;
       runs.set(key, [...(runs.get(key) ?? []), path]);
     }
-    for (const { tableId, familyId } of txn.batches) {
-      for (let i = 0; i < tableId.length; i++) {
-        const key = `${tableId[i]}/${familyId[i]}`;
-        if (!runs.has(key)) runs.set(key, []);
-      }
+    for (const { tableId, familyId } of txn.batches.flatMap(({ stores }) => stores)) {
+      const key = `${tableId}/${familyId}`;
+      if (!runs.has(key)) runs.set(key, []);
     }
     const families: SealFamily[] = [];
     for (const [key, paths] of runs) {
@@ -345,8 +346,11 @@ export class Stager {
       path: layout.resolve(path),
     }));
     try {
-      const { cells } = await env.executor.run(digestJob({ files }));
+      const { cells, crc } = await env.executor.run(digestJob({ files }));
       if (cells !== txn.cells) txn.corrupt = `its files hold ${cells} cells, not ${txn.cells}`;
+      else if (digestText(crc) !== txn.digest) {
+        txn.corrupt = `its files have the digest ${digestText(crc)}, not ${txn.digest}`;
+      }
     } catch (error) {
       if (!(error instanceof StoreException)) throw error;
       txn.corrupt = `its files are damaged: ${error.message}`;

@@ -60,6 +60,8 @@ export class Txn {
   staged: StagedFiles | null = null;
   /** PREPARED: what it will commit, unless staged. */
   groups: CellGroup[] = [];
+  /** The groups as they are kept, until it is PREPARED. */
+  block: Uint8Array | null = null;
   isFresh = false;
   slot: number | null = null;
   /** Prepare is under way or done: drops ask for these. */
