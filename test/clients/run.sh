@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")"
 [ -n "${CELLAR_DIST:-}" ] || npm run --silent build --prefix ../.. || exit 1
-names=${*:-java shell hbase-driver hbase-rpc-client asynchbase happybase thbase mapreduce synctable rest janusgraph}
+names=${*:-java compression shell hbase-driver hbase-rpc-client asynchbase happybase thbase mapreduce synctable rest janusgraph}
 failed=
 for name in $names; do
   echo "== $name"

@@ -35,7 +35,7 @@ import type { RpcAnswer, RpcPeer, RpcService } from './service.ts';
 /** What all connections of a server share. */
 export interface ConnectionContext {
   readonly services: ReadonlyMap<string, RpcService>;
-  readonly env: Pick<Env, 'timers'>;
+  readonly env: Pick<Env, 'timers' | 'clock'>;
   readonly limits: RpcLimits;
   readonly clusterId: string;
   readonly logger: Logger;
@@ -53,6 +53,8 @@ type Stage = typeof AT_PREAMBLE | typeof AT_TOKEN | typeof AT_HEADER | typeof AT
 
 /** A frame below this is waited for although much is held already. */
 const SMALL_FRAME_MAX = 64 * 1024;
+/** A call is given at least this long, whatever its client says. HBase: hbase.ipc.min.client.request.timeout. */
+const TIMEOUT_MS_MIN = 20;
 /** Of a frame that is refused as much is read: its header. */
 const REFUSED_START = 1024;
 /** SASL status SUCCESS, then -88: "go on as SIMPLE". */
@@ -89,7 +91,7 @@ export class RpcConnection {
     socket.setKeepAlive(true, 60_000);
     socket.on('data', (chunk: Uint8Array) => {
       if (this.#isClosing) return;
-      this.#input.push(chunk);
+      this.#input.push(chunk, context.env.clock.monotonicMs());
       this.#context.inputBytes += chunk.length;
       this.#read();
     });
@@ -340,6 +342,12 @@ export class RpcConnection {
     const paramAt = this.#readRequestHeader(frame, false);
     const { callId } = header;
     const context = this.#context;
+    const deadlineMs = this.#deadline();
+    if (deadlineMs < context.env.clock.monotonicMs()) {
+      // As HBase does: nobody waits for an answer any more.
+      context.logger.debug({ method: header.method }, 'a call came to its turn too late');
+      return;
+    }
     this.#calls++;
     context.callBytes += frame.length;
     let answer: RpcAnswer | Promise<RpcAnswer>;
@@ -350,7 +358,7 @@ export class RpcConnection {
           `Call queue is full: ${context.callBytes} bytes of requests are not answered yet`,
         );
       }
-      answer = this.#dispatch(frame, paramAt);
+      answer = this.#dispatch(frame, paramAt, deadlineMs);
     } catch (error) {
       this.#failed(callId, error);
       this.#done(frame.length);
@@ -363,7 +371,18 @@ export class RpcConnection {
     }
   }
 
-  #dispatch(frame: Uint8Array, paramAt: number): RpcAnswer | Promise<RpcAnswer> {
+  /** Until when the client of the call that was taken last waits; on the steady clock, Infinity for one that does not say. */
+  #deadline(): number {
+    const { timeoutMs } = this.#header;
+    if (timeoutMs === 0) return Infinity;
+    return this.#input.takenMs + Math.max(timeoutMs, TIMEOUT_MS_MIN);
+  }
+
+  #dispatch(
+    frame: Uint8Array,
+    paramAt: number,
+    deadlineMs: number,
+  ): RpcAnswer | Promise<RpcAnswer> {
     const header = this.#header;
     const method = this.#service!.methods.get(header.method);
     if (method === undefined) {
@@ -390,7 +409,7 @@ export class RpcConnection {
       param: frame.subarray(reader.at, end),
       cells: cellBlockLength === 0 ? null : this.#cellsOf(frame, end, cellBlockLength),
       priority: header.priority,
-      timeoutMs: header.timeoutMs,
+      deadlineMs,
       signal: this.#ended.signal,
       peer: this.#peer!,
     });

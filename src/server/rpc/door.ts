@@ -16,7 +16,7 @@ export class RpcDoor implements Door {
 
   constructor(parts: {
     readonly services: readonly RpcService[];
-    readonly env: Pick<Env, 'timers'>;
+    readonly env: Pick<Env, 'timers' | 'clock'>;
     readonly limits: RpcLimits;
     readonly clusterId: string;
     readonly logger: Logger;

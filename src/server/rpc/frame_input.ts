@@ -1,14 +1,20 @@
 /** Bytes that have arrived and were not read yet, in the pieces in which they came. */
 export class FrameInput {
   #chunks: Uint8Array[] = [];
+  /** When each piece came. */
+  #times: number[] = [];
   /** Where the first piece is read on. */
   #at = 0;
+  /** When the last byte came of what was taken last. */
+  takenMs = 0;
   /** Bytes not read yet. */
   size = 0;
 
-  push(chunk: Uint8Array): void {
+  /** Adds a piece; `nowMs` on the steady clock. */
+  push(chunk: Uint8Array, nowMs: number): void {
     if (chunk.length === 0) return;
     this.#chunks.push(chunk);
+    this.#times.push(nowMs);
     this.size += chunk.length;
   }
 
@@ -57,13 +63,20 @@ export class FrameInput {
       at -= this.#chunks[gone]!.length;
       gone++;
     }
-    if (gone === 1) this.#chunks.shift();
-    else if (gone > 0) this.#chunks.splice(0, gone);
+    this.takenMs = this.#times[at === 0 && gone > 0 ? gone - 1 : gone]!;
+    if (gone === 1) {
+      this.#chunks.shift();
+      this.#times.shift();
+    } else if (gone > 0) {
+      this.#chunks.splice(0, gone);
+      this.#times.splice(0, gone);
+    }
     this.#at = at;
   }
 
   clear(): void {
     this.#chunks = [];
+    this.#times = [];
     this.#at = 0;
     this.size = 0;
   }

@@ -36,8 +36,8 @@ export interface RpcCall {
   /** The cell block, uncompressed, as KeyValues each behind its 4-byte length; null if there was none. Valid as `param` is. */
   readonly cells: Uint8Array | null;
   readonly priority: number;
-  /** Milliseconds the client waits for the answer; 0: no limit told. */
-  readonly timeoutMs: number;
+  /** Until when the client waits for the answer, on the steady clock; Infinity: no limit told. */
+  readonly deadlineMs: number;
   /** Aborted when the client cancels the call or its connection ends. */
   readonly signal: AbortSignal;
   readonly peer: RpcPeer;

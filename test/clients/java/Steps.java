@@ -108,6 +108,9 @@ public final class Steps {
     Configuration conf = HBaseConfiguration.create();
     conf.setInt("hbase.client.retries.number", 5);
     conf.setInt("hbase.client.operation.timeout", 30_000);
+    if (System.getProperty("steps.compressor") != null) {
+      conf.set("hbase.client.rpc.compressor", System.getProperty("steps.compressor"));
+    }
     String[] hostAndPort = address.split(":");
     if (registry.equals("zk")) {
       conf.set("hbase.client.registry.impl", zkRegistry());

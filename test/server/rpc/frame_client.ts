@@ -124,6 +124,7 @@ export function requestFrame(
   method: string,
   param: Uint8Array,
   cells?: Uint8Array,
+  timeoutMs = 60_000,
 ): Buffer {
   const header = new ProtoWriter();
   header.uint32(1, callId);
@@ -134,7 +135,7 @@ export function requestFrame(
     header.uint32(1, cells.length);
     header.end(meta);
   }
-  header.uint32(7, 60_000);
+  if (timeoutMs > 0) header.uint32(7, timeoutMs);
   const body = new ProtoWriter();
   body.uint32Bare(header.at);
   body.raw(header.take());

@@ -220,11 +220,11 @@ export class Scans {
     }
   }
 
-  /** Half of the time that the client waits, or that its lease lasts. */
-  #patience({ timeoutMs }: RpcCall): number {
-    const { scannerLeaseMs } = this.#limits;
-    const waitMs = timeoutMs > 0 ? Math.min(timeoutMs, scannerLeaseMs) : scannerLeaseMs;
-    return this.#env.clock.monotonicMs() + Math.max(waitMs / 2, HEARTBEAT_MS_MIN);
+  /** Half of the time that the client still waits, or that its lease lasts. */
+  #patience({ deadlineMs }: RpcCall): number {
+    const nowMs = this.#env.clock.monotonicMs();
+    const waitMs = Math.min(deadlineMs - nowMs, this.#limits.scannerLeaseMs);
+    return nowMs + Math.max(waitMs / 2, HEARTBEAT_MS_MIN);
   }
 
   /** One step: the end of the fetch, or why there must be more of them. */
