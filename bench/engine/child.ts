@@ -3,16 +3,28 @@
  * answer. Phase `load` makes a dataset and closes the store; `fill` fills the store, says so and waits to be killed.
  */
 import { DATASETS, loadRows, rowsIn } from './datasets.ts';
+import { measureLimits } from './limits.ts';
+import type { Limits } from './limits.ts';
 import { loadPeer, peerVersion } from './peers.ts';
+import { VALUE_LENGTH } from './rows.ts';
 import { SHIPPED_MEMORY } from './subject.ts';
 import type { OpenRequest } from './subject.ts';
 import { builtModule } from './subjects/cellar.ts';
 import { SUBJECTS } from './subjects/index.ts';
 import type { Measure, RunSettings } from './workload.ts';
-import { cutsOf } from './workloads/regions.ts';
+import { cutsOf } from './growth_keys.ts';
 import { WORKLOADS } from './workloads/index.ts';
 
-export interface ChildRequest {
+export type ChildRequest = StoreRequest | LimitsRequest;
+
+interface LimitsRequest {
+  readonly phase: 'limits';
+  readonly dir: string;
+  /** Of each limit. */
+  readonly ms: number;
+}
+
+interface StoreRequest {
   readonly subject: string;
   /** Of a workload, or in phase `load` of a dataset. */
   readonly id: string;
@@ -23,9 +35,10 @@ export interface ChildRequest {
 export type ChildAnswer =
   | { readonly ok: true; readonly measure: Measure; readonly rssBytes: number }
   | { readonly ok: true; readonly rowsPerSecond: number }
+  | { readonly ok: true; readonly limits: Limits }
   | { readonly ok: false; readonly unsupported: boolean; readonly reason: string };
 
-async function loadDataset({ subject: name, id, settings }: ChildRequest): Promise<ChildAnswer> {
+async function loadDataset({ subject: name, id, settings }: StoreRequest): Promise<ChildAnswer> {
   const dataset = DATASETS.get(id)!;
   const subject = await SUBJECTS.get(name)!({
     ...dataset.memory(settings),
@@ -34,7 +47,9 @@ async function loadDataset({ subject: name, id, settings }: ChildRequest): Promi
     unflushed: false,
     autoCompact: dataset.autoCompact,
     splits: dataset.splits?.(settings) ?? [],
+    versions: dataset.versions?.(settings) ?? 1,
     rows: 0,
+    valueLength: VALUE_LENGTH,
   });
   const start = performance.now();
   await dataset.fill(subject, settings);
@@ -49,7 +64,7 @@ async function loadCode(name: string): Promise<void> {
   else if (peerVersion(name) !== null) loadPeer(name);
 }
 
-async function runWorkload(request: ChildRequest): Promise<ChildAnswer> {
+async function runWorkload(request: StoreRequest): Promise<ChildAnswer> {
   const { settings } = request;
   const workload = WORKLOADS.find(({ id }) => id === request.id)!;
   const dataset = workload.data === undefined ? null : DATASETS.get(workload.data)!;
@@ -60,7 +75,9 @@ async function runWorkload(request: ChildRequest): Promise<ChildAnswer> {
     unflushed: workload.reopens === true,
     autoCompact: workload.autoCompact ?? true,
     splits: workload.regions === undefined ? [] : cutsOf(workload.regions),
+    versions: workload.versions?.(settings) ?? 1,
     rows: dataset?.rows(settings) ?? 0,
+    valueLength: workload.valueLength?.(settings) ?? VALUE_LENGTH,
   };
   await loadCode(request.subject);
   const start = performance.now();
@@ -85,10 +102,17 @@ async function runWorkload(request: ChildRequest): Promise<ChildAnswer> {
   return { ok: true, measure, rssBytes };
 }
 
+async function answerOf(request: ChildRequest): Promise<ChildAnswer> {
+  if (request.phase === 'limits') {
+    return { ok: true, limits: await measureLimits(request.dir, request.ms) };
+  }
+  return request.phase === 'load' ? loadDataset(request) : runWorkload(request);
+}
+
 const request = JSON.parse(process.argv[2]!) as ChildRequest;
 let told: ChildAnswer;
 try {
-  told = request.phase === 'load' ? await loadDataset(request) : await runWorkload(request);
+  told = await answerOf(request);
 } catch (error) {
   const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
   told = { ok: false, unsupported: false, reason };

@@ -1,15 +1,18 @@
 /** The engine bench: every store on every workload, in alternation; a table, JSON and plots. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import type { Limits } from './limits.ts';
 import { load, machine } from './machine.ts';
 import { USAGE, benchOptions } from './options.ts';
 import type { BenchOptions } from './options.ts';
 import { ROOT } from './peers.ts';
-import { figure, reportOf, tableOf, workloadResult } from './report.ts';
-import type { RoundValues, RunResult, WorkloadResult } from './report.ts';
-import { Datasets, runChild } from './run_child.ts';
-import { SUBJECTS, UNSYNCED, peerVersions } from './subjects/index.ts';
-import { plotOf } from './svg.ts';
+import { Schedule, durationText, fit } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
+import { figure, tableOf, workloadResult } from './report.ts';
+import type { RoundValues, WorkloadResult } from './report.ts';
+import { Datasets, runChild, runLimits } from './run_child.ts';
+import { saveEngine } from './save.ts';
+import { SUBJECTS, peerVersions } from './subjects/index.ts';
 import { WORKLOADS, linesOf } from './workloads/index.ts';
 import type { Measure, Workload, WorkloadHead } from './workload.ts';
 
@@ -21,11 +24,13 @@ interface Line {
   rssBytes: number;
 }
 
+interface Available {
+  readonly names: readonly string[];
+  readonly missing: Readonly<Record<string, string>>;
+}
+
 /** Stores that can be measured here, and why the others cannot. */
-function availableSubjects(options: BenchOptions): {
-  names: string[];
-  missing: Record<string, string>;
-} {
+function availableSubjects(options: BenchOptions): Available {
   const missing: Record<string, string> = {};
   const versions = peerVersions();
   const names = [...SUBJECTS.keys()].filter((name) => {
@@ -38,23 +43,6 @@ function availableSubjects(options: BenchOptions): {
     return missing[name] === undefined;
   });
   return { names, missing };
-}
-
-/** Of the stores at hand those that take part: in `--full` and by name all, else those that the goal names. */
-function subjectsOf(
-  workload: Workload,
-  options: BenchOptions,
-  names: readonly string[],
-): readonly string[] {
-  const extra = workload.extra ?? [];
-  const known = names.filter(
-    (name) =>
-      (!UNSYNCED.includes(name) || extra.includes(name)) &&
-      workload.stores?.includes(name) !== false,
-  );
-  if (options.mode === 'full' || options.subjects.length > 0) return known;
-  const wanted = ['cellar', 'bare', ...workload.rivals, ...extra];
-  return known.filter((name) => wanted.includes(name));
 }
 
 /** What the rounds say about the workload's lines. */
@@ -81,6 +69,7 @@ class Lines {
   results(
     subjects: readonly string[],
     without: Readonly<Record<string, string>>,
+    limitOf: (head: WorkloadHead) => WorkloadResult['limit'],
   ): WorkloadResult[] {
     return this.#heads.map((head) => {
       const lines = this.#lines.get(head.id);
@@ -88,39 +77,109 @@ class Lines {
         const line = lines?.get(subject);
         return line === undefined ? [] : [{ subject, ...line }];
       });
-      return workloadResult(head, measured, firstLines(without));
+      return workloadResult(head, measured, firstLines(without), limitOf(head));
     });
   }
 }
 
-async function measure(
-  workload: Workload,
-  options: BenchOptions,
-  available: { names: readonly string[]; missing: Readonly<Record<string, string>> },
-  datasets: Datasets,
-): Promise<WorkloadResult[]> {
-  const subjects = subjectsOf(workload, options, available.names);
-  const without: Record<string, string> = { ...available.missing, ...workload.without };
-  const lines = new Lines(workload);
-  // What is measured beside a store may need Cellar's files of the same rows.
-  const first = workload.data !== undefined && available.names.includes('cellar') ? 'cellar' : null;
-  if (first !== null) await datasets.load(first, workload.data!);
-  const rounds = workload.isLong === true ? options.longRounds : options.rounds;
-  for (let round = 0; round < rounds; round++) {
-    // Each round starts with another store, so that none always comes first.
-    const order = subjects.map((_, i) => subjects[(i + round) % subjects.length]!);
-    for (const subject of order) {
-      if (without[subject] !== undefined) continue;
-      const answer = await runChild(workload, subject, options.sizes, datasets);
-      if (!answer.ok) {
-        without[subject] = answer.reason;
-        if (!answer.unsupported) log(`${workload.id} ${subject}: ${answer.reason}`);
-      } else if ('measure' in answer) {
-        lines.add(workload.id, subject, answer.measure, answer.rssBytes);
+/** One run: the plan is carried out step by step. */
+class Run {
+  readonly #plan: Plan;
+  readonly #available: Available;
+  readonly #schedule: Schedule;
+  readonly #datasets: Datasets;
+  readonly #start: number = performance.now();
+  #limits: Limits | null = null;
+
+  constructor(plan: Plan, available: Available) {
+    this.#plan = plan;
+    this.#available = available;
+    this.#schedule = new Schedule(plan);
+    this.#datasets = new Datasets(plan.options.sizes, log);
+  }
+
+  get seconds(): number {
+    return (performance.now() - this.#start) / 1000;
+  }
+
+  async all(): Promise<void> {
+    const { options, steps } = this.#plan;
+    const about = {
+      taken: new Date().toISOString().slice(0, 10),
+      mode: `${options.mode}, ${options.rounds} rounds, peers: ${options.peers}`,
+      budgetMinutes: options.budgetMinutes,
+      estimatedSeconds: Math.round(this.#plan.seconds),
+      note: options.note,
+      loadBefore: load(),
+      sizes: options.sizes,
+      machine: machine(),
+      versions: { cellar: ownVersion(), ...Object.fromEntries(peerVersions()) },
+    };
+    this.#limits = await this.#measureLimits();
+    const workloads: WorkloadResult[] = [];
+    for (const [i, step] of steps.entries()) {
+      const results = await this.#measure(step, i);
+      workloads.push(...results);
+      for (const result of results) process.stdout.write(`${tableOf(result)}\n`);
+      this.#dropAfter(i);
+      const tookSeconds = Math.round(this.seconds);
+      log(`${tookSeconds} s`);
+      // After each: a run that is stopped leaves what it has.
+      const run = { ...about, tookSeconds, limits: this.#limits, workloads };
+      if (options.save !== null) await saveEngine(run, options.save, i === steps.length - 1);
+    }
+    log(`took ${durationText(this.seconds)}, estimated ${durationText(this.#plan.seconds)}`);
+  }
+
+  async #measureLimits(): Promise<Limits | null> {
+    log('limits of the machine');
+    const answer = await runLimits(this.#plan.options.sizes.measureMs);
+    if (!answer.ok) log(`no limits: ${answer.reason}`);
+    return answer.ok && 'limits' in answer ? answer.limits : null;
+  }
+
+  async #measure({ workload, subjects, rounds }: Step, index: number): Promise<WorkloadResult[]> {
+    const { options } = this.#plan;
+    const { names, missing } = this.#available;
+    const without: Record<string, string> = { ...missing, ...workload.without };
+    const lines = new Lines(workload);
+    // What is measured beside a store may need Cellar's files of the same rows.
+    const first = workload.data !== undefined && names.includes('cellar') ? 'cellar' : null;
+    if (first !== null) await this.#datasets.load(first, workload.data!);
+    const start = this.seconds;
+    for (let round = 0; round < rounds; round++) {
+      if (!this.#schedule.mayRun(index, round, this.seconds, this.seconds - start)) {
+        log(`${workload.id}: ${round} rounds, as the budget allows`);
+        break;
+      }
+      // Each round starts with another store, so that none always comes first.
+      const order = subjects.map((_, i) => subjects[(i + round) % subjects.length]!);
+      for (const subject of order) {
+        if (without[subject] !== undefined) continue;
+        const answer = await runChild(workload, subject, options.sizes, this.#datasets);
+        if (!answer.ok) {
+          without[subject] = answer.reason;
+          if (!answer.unsupported) log(`${workload.id} ${subject}: ${answer.reason}`);
+        } else if ('measure' in answer) {
+          lines.add(workload.id, subject, answer.measure, answer.rssBytes);
+        }
       }
     }
+    return lines.results(subjects, without, (head) => this.#limitOf(head));
   }
-  return lines.results(subjects, without);
+
+  #limitOf({ limit }: WorkloadHead): WorkloadResult['limit'] {
+    if (limit === undefined || this.#limits === null) return null;
+    return { what: limit.what, value: limit.of(this.#limits, this.#plan.options.sizes) };
+  }
+
+  /** Frees the rows that no later workload needs. */
+  #dropAfter(index: number): void {
+    const { data } = this.#plan.steps[index]!.workload;
+    if (data === undefined) return;
+    const later = this.#plan.steps.slice(index + 1).map(({ workload }) => workload.data);
+    this.#datasets.dropUnneeded(data, later);
+  }
 }
 
 /** Reasons for the table: the first line of each is enough. */
@@ -130,67 +189,42 @@ function firstLines(reasons: Readonly<Record<string, string>>): Record<string, s
   );
 }
 
-function save(run: RunResult, name: string): void {
-  const results = path.join(ROOT, 'bench', 'results');
-  const plots = path.join(ROOT, 'bench', 'plots');
-  mkdirSync(results, { recursive: true });
-  mkdirSync(plots, { recursive: true });
-  writeFileSync(path.join(results, `${name}.json`), `${JSON.stringify(run, null, 2)}\n`);
-  writeFileSync(path.join(results, `${name}.md`), reportOf(run));
-  const note = `${run.machine.cpu}, ${run.machine.cores} cores, Node ${run.machine.node}, ${run.taken}`;
-  for (const workload of run.workloads.filter(({ subjects }) => subjects.length > 0)) {
-    writeFileSync(path.join(plots, `${name}-${workload.id}.svg`), plotOf(workload, note));
-  }
-}
-
 function ownVersion(): string {
   const text = readFileSync(path.join(ROOT, 'package.json'), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
 }
 
-function chosenWorkloads(options: BenchOptions): readonly Workload[] {
-  const { only, mode } = options;
-  if (only.length === 0) return WORKLOADS.filter(({ isHeavy }) => !isHeavy || mode === 'full');
-  const chosen = WORKLOADS.filter((workload) =>
-    linesOf(workload).some(({ id }) => only.some((start) => id.startsWith(start))),
+function chosenWorkloads({ only, skip, mode }: BenchOptions): readonly Workload[] {
+  const begins = (workload: Workload, starts: readonly string[]): boolean =>
+    linesOf(workload).some(({ id }) => starts.some((start) => id.startsWith(start)));
+  const chosen = WORKLOADS.filter(
+    (workload) =>
+      (only.length === 0
+        ? workload.isHeavy !== true || mode !== 'standard'
+        : begins(workload, only)) && !begins(workload, skip),
   );
   if (chosen.length === 0) throw new RangeError(`--only ${only.join()}: there is no such workload`);
   return chosen;
 }
 
+const planLine = ({ workload, subjects, loadSeconds, roundSeconds, rounds }: Step): string =>
+  `${workload.id.padEnd(28)} ${subjects.length} stores, ${loadSeconds.toFixed(0)} s to load, ${rounds} rounds of ${roundSeconds.toFixed(0)} s`;
+
 async function main(options: BenchOptions): Promise<void> {
   const available = availableSubjects(options);
-  const chosen = chosenWorkloads(options);
-  const start = performance.now();
-  const about = {
-    taken: new Date().toISOString().slice(0, 10),
-    mode: `${options.mode}, rounds: ${options.rounds}`,
-    note: options.note,
-    loadBefore: load(),
-    sizes: options.sizes,
-    machine: machine(),
-    versions: { cellar: ownVersion(), ...Object.fromEntries(peerVersions()) },
-  };
-  const workloads: WorkloadResult[] = [];
-  const datasets = new Datasets(options.sizes, log);
-  for (const [i, workload] of chosen.entries()) {
-    const results = await measure(workload, options, available, datasets);
-    workloads.push(...results);
-    for (const result of results) process.stdout.write(`${tableOf(result)}\n`);
-    const { data } = workload;
-    if (data !== undefined && chosen.slice(i + 1).every((later) => later.data !== data)) {
-      datasets.drop(data);
-    }
-    const tookSeconds = Math.round((performance.now() - start) / 1000);
-    log(`${tookSeconds} s`);
-    // After each: a run that is stopped leaves what it has.
-    if (options.save !== null) save({ ...about, tookSeconds, workloads }, options.save);
-  }
+  const plan = fit(options, chosenWorkloads(options), available.names);
+  const { sizes, rounds, peers } = plan.options;
+  const rows = `${sizes.rows} rows in memory, ${sizes.fileRows} in files, growth to ${sizes.growthRows}`;
+  log(`${plan.steps.length} workloads, ${rounds} rounds, peers: ${peers}; ${rows}`);
+  log(`estimated: ${durationText(plan.seconds)}`);
+  if (options.dry) {
+    for (const step of plan.steps) log(planLine(step));
+  } else await new Run(plan, available).all();
 }
 
 const options = benchOptions(process.argv.slice(2));
 if (options === 'help') process.stdout.write(USAGE);
 else if (options === 'list') {
-  const lines = WORKLOADS.flatMap(linesOf).map(({ id, title }) => `${id.padEnd(24)} ${title}\n`);
+  const lines = WORKLOADS.flatMap(linesOf).map(({ id, title }) => `${id.padEnd(26)} ${title}\n`);
   process.stdout.write(lines.join(''));
 } else await main(options);

@@ -1,4 +1,5 @@
 /** A run's results as JSON, as a table, and as plots. Pure. */
+import type { Limits } from './limits.ts';
 import type { Machine } from './machine.ts';
 import { bestPeer, ratioOf, spreadOf } from './stats.ts';
 import type { Spread } from './stats.ts';
@@ -23,6 +24,9 @@ export interface WorkloadResult {
   readonly unit: WorkloadHead['unit'];
   readonly better: WorkloadHead['better'];
   readonly subjects: readonly SubjectResult[];
+  readonly short: string;
+  /** What the machine allows at most, measured in the same run, in the unit of the values; null: nothing was measured. */
+  readonly limit: { readonly what: string; readonly value: number } | null;
   /** Stores that were left out, and why. */
   readonly without: Readonly<Record<string, string>>;
 }
@@ -30,10 +34,13 @@ export interface WorkloadResult {
 export interface RunResult {
   readonly taken: string;
   readonly mode: string;
+  readonly budgetMinutes: number | null;
+  readonly estimatedSeconds: number;
   readonly note: string | null;
   readonly loadBefore: number;
   readonly sizes: Sizes;
   readonly tookSeconds: number;
+  readonly limits: Limits | null;
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string | null>>;
   readonly workloads: readonly WorkloadResult[];
@@ -50,6 +57,7 @@ export function workloadResult(
   workload: WorkloadHead,
   measured: readonly RoundValues[],
   without: Readonly<Record<string, string>>,
+  limit: WorkloadResult['limit'] = null,
 ): WorkloadResult {
   const medians = new Map(measured.map((m) => [m.subject, spreadOf(m.rounds).median]));
   const best = bestPeer(workload.better, medians);
@@ -58,6 +66,8 @@ export function workloadResult(
   return {
     id: workload.id,
     title: workload.title,
+    short: workload.short ?? workload.title,
+    limit,
     unit: workload.unit,
     better: workload.better,
     subjects: measured.map((m) => {
@@ -99,7 +109,30 @@ export function tableOf(result: WorkloadResult): string {
   const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
   const [first, ...others] = all;
   const body = [line(first!), rule, ...others.map(line)].join('\n');
-  return `### ${result.title} (${result.better} is better)\n\n${body}\n`;
+  return `### ${result.title} (${result.better} is better)\n\n${limitText(result)}${body}\n`;
+}
+
+function limitText({ limit, unit, better, subjects }: WorkloadResult): string {
+  if (limit === null) return '';
+  const cellar = subjects.find(({ subject }) => subject === 'cellar');
+  const share =
+    cellar === undefined ? '' : `; cellar: ${ratioOf(better, cellar.spread.median, limit.value).toFixed(2)} of it`;
+  return `Limit of the machine: ${figure(limit.value)} ${unit} (${limit.what})${share}.\n\n`;
+}
+
+/** The limits of the machine, in Markdown. */
+export function limitsText(limits: Limits): string {
+  const perSecond = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB/s`;
+  const read = limits.diskReadBytesPerSecond;
+  return [
+    `sync loop ${figure(limits.syncsPerSecond)}/s`,
+    `memcpy ${perSecond(limits.copyBytesPerSecond)}`,
+    `copies of 116 bytes from random places ${figure(limits.randomCopiesPerSecond)}/s`,
+    `CRC-32C ${perSecond(limits.checksumBytesPerSecond)}`,
+    `disk, sequential: ${perSecond(limits.diskWriteBytesPerSecond)} written and synced` +
+      (read === null ? '' : `, ${perSecond(read)} read past the page cache`),
+    `loopback ${figure(limits.loopbackTripsPerSecond)} round trips/s`,
+  ].join('; ');
 }
 
 const ratioText = (ratio: number | null): string => (ratio === null ? '' : `${ratio.toFixed(2)} ×`);
@@ -122,10 +155,11 @@ export function reportOf(run: RunResult): string {
     ([name, version]) => `${name} ${version ?? '(not installed)'}`,
   );
   return [
-    `Taken ${run.taken}, ${run.mode}, in ${run.tookSeconds} s. Rows of 16 + 100 bytes: ${count(run.sizes.rows)} in memory, ${count(run.sizes.fileRows)} in store files.`,
+    `Taken ${run.taken}, ${run.mode}, in ${(run.tookSeconds / 3600).toFixed(2)} hours. Rows of 16 + 100 bytes: ${count(run.sizes.rows)} in memory, ${count(run.sizes.fileRows)} in store files.`,
     `${machine.cpu}, ${machine.cores} cores${limit}, ${memory} GB, ${machine.system}, Node ${machine.node}.`,
     `${versions.join(', ')}. Load before the run: ${run.loadBefore.toFixed(1)}.`,
-    ...(run.note === null ? [] : [`Note: ${run.note}`]),
+    ...(run.limits === null ? [] : ['', `Limits of the machine, measured in the same run: ${limitsText(run.limits)}.`]),
+    ...(run.note === null ? [] : ['', `Note: ${run.note}`]),
     '',
     ...run.workloads.map(tableOf),
   ].join('\n');

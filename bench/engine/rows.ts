@@ -1,8 +1,10 @@
-/** The rows of a run: 16-byte keys, 100-byte values, the same for every store. Everything random has a fixed seed. */
+/** The rows of a run: 16-byte keys, values of 100 bytes or as said, the same for every store. Everything random has a fixed seed. */
 
 export const VALUE_LENGTH = 100;
 const KEY_LENGTH = 16;
-const POOL_LENGTH = 64 * 1024;
+const POOL_LENGTH = 256 * 1024;
+/** No value begins within the one before it. */
+const POOL_STEP = 10_007;
 
 /** xorshift32: the same sequence everywhere, from any seed but 0. */
 export class Random {
@@ -73,16 +75,19 @@ export function shuffled(count: number): Uint32Array {
 /** Values that do not compress, cut from one pool. */
 export class Values {
   readonly #pool: Buffer = Buffer.alloc(POOL_LENGTH);
+  readonly #length: number;
   #at = 0;
 
-  constructor() {
+  /** `length`: bytes of each, at most 64 KiB. */
+  constructor(length: number = VALUE_LENGTH) {
+    this.#length = length;
     const random = new Random(4711);
     for (let i = 0; i < POOL_LENGTH; i++) this.#pool[i] = random.int(256);
   }
 
   next(): Uint8Array {
-    this.#at = (this.#at + 37) % (POOL_LENGTH - VALUE_LENGTH);
-    return this.#pool.subarray(this.#at, this.#at + VALUE_LENGTH);
+    this.#at = (this.#at + POOL_STEP) % (POOL_LENGTH - this.#length);
+    return this.#pool.subarray(this.#at, this.#at + this.#length);
   }
 }
 

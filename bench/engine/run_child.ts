@@ -6,16 +6,18 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { ChildAnswer, ChildRequest } from './child.ts';
 import { ROOT } from './peers.ts';
+import { datasetOf } from './plan.ts';
 import type { Sizes, Workload } from './workload.ts';
 
 const CHILD = path.join(import.meta.dirname, 'child.js');
 /** On the repository's disk: a temporary folder may be a RAM disk. */
 const SCRATCH = path.join(ROOT, 'bench', 'peers', 'dist', 'scratch');
-const TIME_MAX_MS = 900_000;
+const TIME_MAX_MS = 3_600_000;
 
 /** The datasets that are there, by store and name. */
 export class Datasets {
   readonly #loaded: Map<string, Promise<ChildAnswer>> = new Map();
+  readonly #dirs: Map<string, { readonly subject: string; readonly dataset: string }> = new Map();
   readonly #sizes: Sizes;
   readonly #log: (line: string) => void;
 
@@ -26,15 +28,16 @@ export class Datasets {
   }
 
   dirOf(subject: string, id: string): string {
-    return path.join(SCRATCH, `data-${id}-${subject}`);
+    return path.join(SCRATCH, `data-${datasetOf(subject, id)}-${subject}`);
   }
 
   /** Loads it, once; `bare` keeps nothing. */
   load(subject: string, id: string): Promise<ChildAnswer> {
     if (subject === 'bare') return Promise.resolve({ ok: true, rowsPerSecond: 0 });
     const dir = this.dirOf(subject, id);
-    const loading = this.#loaded.get(dir) ?? this.#load(subject, id, dir);
+    const loading = this.#loaded.get(dir) ?? this.#load(subject, datasetOf(subject, id), dir);
     this.#loaded.set(dir, loading);
+    this.#dirs.set(dir, { subject, dataset: datasetOf(subject, id) });
     return loading;
   }
 
@@ -48,12 +51,15 @@ export class Datasets {
     return answer;
   }
 
-  /** Frees a dataset that nothing needs any more. */
-  drop(id: string): void {
-    for (const dir of this.#loaded.keys()) {
-      if (!path.basename(dir).startsWith(`data-${id}-`)) continue;
+  /** After a workload on `id`: frees what none of the later workloads' datasets needs. */
+  dropUnneeded(id: string, later: readonly (string | undefined)[]): void {
+    for (const [dir, { subject, dataset }] of this.#dirs) {
+      const isOf = (data: string | undefined): boolean =>
+        data !== undefined && datasetOf(subject, data) === dataset;
+      if (!isOf(id) || later.some(isOf)) continue;
       rmSync(dir, { recursive: true, force: true });
       this.#loaded.delete(dir);
+      this.#dirs.delete(dir);
     }
   }
 }
@@ -85,6 +91,17 @@ export async function runChild(
     return await ask({ subject, id, phase: 'run', settings });
   } finally {
     if (isOwn) rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+/** The limits of the machine, on the disk of the runs. */
+export async function runLimits(ms: number): Promise<ChildAnswer> {
+  const dir = path.join(SCRATCH, 'limits');
+  mkdirSync(dir, { recursive: true });
+  try {
+    return await ask({ phase: 'limits', dir, ms });
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
   }
 }
 

@@ -3,6 +3,11 @@
 /** Gets every byte of a row; what it computes keeps the reading from being optimised away. */
 export type Consume = (key: Uint8Array, value: Uint8Array) => void;
 
+export interface Row {
+  readonly key: Uint8Array;
+  readonly value: Uint8Array;
+}
+
 export interface Subject {
   readonly name: string;
   /** Settles when the row is on the disk. */
@@ -14,6 +19,18 @@ export interface Subject {
   /** May throw an error named `NotInMemoryException`: then `get` has the answer. */
   getSync?(key: Uint8Array): Uint8Array | null | undefined;
   get?(key: Uint8Array): Promise<Uint8Array | null | undefined>;
+  /** As `putBatch`, with the time of each: what stands under the key stays readable at its own time. */
+  putVersions?(
+    keys: readonly Uint8Array[],
+    times: readonly number[],
+    values: readonly Uint8Array[],
+  ): Promise<void>;
+  /** The newest value that is not newer than `time`. */
+  getVersion?(key: Uint8Array, time: number): Promise<Uint8Array | null | undefined>;
+  /** As `getVersion`; may throw as `getSync` does. */
+  getVersionSync?(key: Uint8Array, time: number): Uint8Array | null | undefined;
+  /** The first row from `start` on. */
+  firstSync?(start: Uint8Array): Row | undefined;
   /** All rows, by the iterator. */
   scanEach?(consume: Consume): Promise<void>;
   /** All rows, by the call that gives many at once. */
@@ -26,8 +43,13 @@ export interface Subject {
   compact?(): Promise<void>;
   /** Splits the region that holds the row, there. */
   split?(row: Uint8Array): Promise<void>;
-  /** Settles when all data lie in the store's own files and no background work is left. */
-  settle(): Promise<void>;
+  /** What the store counts itself. */
+  counters?(): Readonly<Record<string, number>>;
+  /**
+   * Settles when all data lie in the store's own files and no background work is left. Answers the milliseconds at the end
+   * in which nothing happened any more: how long it took to be sure.
+   */
+  settle(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -49,8 +71,11 @@ export interface OpenRequest extends Memory {
   readonly autoCompact: boolean;
   /** Keys at which the table is cut into regions. */
   readonly splits: readonly string[];
-  /** Rows that were loaded before, for the store that keeps nothing. */
+  /** Versions of a row that are kept, where a store has such. */
+  readonly versions: number;
+  /** Rows that were loaded before, and the length of their values, for the store that keeps nothing. */
   readonly rows: number;
+  readonly valueLength: number;
 }
 
 export type OpenSubject = (request: OpenRequest) => Promise<Subject>;

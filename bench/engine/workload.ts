@@ -1,4 +1,5 @@
 /** What is done to a store, and how it is told: each workload runs in a process of its own. */
+import type { Limits } from './limits.ts';
 import type { Memory, Subject } from './subject.ts';
 
 /** How large a run is. */
@@ -15,6 +16,16 @@ export interface Sizes {
   readonly cellsLarge: number;
   readonly regions: number;
   readonly filesPerRegion: number;
+  /** Rows with old versions, and versions of each. */
+  readonly versionRows: number;
+  readonly versions: number;
+  /** Rows of large values, and their length. */
+  readonly largeRows: number;
+  readonly largeLength: number;
+  /** Rows of the largest store of the growth curves; the others have a fifth and a fiftieth. */
+  readonly growthRows: number;
+  /** Rows that are read and written in each of them. */
+  readonly growthHotRows: number;
   /** Bytes of cells that are compacted. */
   readonly compactBytes: number;
   /** Bytes of rows left in the log for `reopen`. */
@@ -44,12 +55,23 @@ export interface Measure {
   readonly also?: Readonly<Record<string, Measure>>;
 }
 
+/** A figure that no store can beat on this machine. */
+export interface PhysicalLimit {
+  readonly what: string;
+  of(limits: Limits, sizes: Sizes): number;
+}
+
 /** One line of the table. */
 export interface WorkloadHead {
   readonly id: string;
   readonly title: string;
-  readonly unit: 'op/s' | 'rows/s' | 'cells/s' | 'ms' | 'µs' | 'MiB' | 'bytes';
+  readonly unit: 'op/s' | 'rows/s' | 'cells/s' | 'ms' | 'µs' | 'MiB' | 'bytes' | '×';
   readonly better: 'more' | 'less';
+  /** For a panel of a plot; by default the title. */
+  readonly short?: string;
+  /** What the machine allows for this work at most, in this unit: from the limits measured in the same run. */
+  readonly limit?: PhysicalLimit;
+
 }
 
 export interface Workload extends WorkloadHead {
@@ -64,11 +86,15 @@ export interface Workload extends WorkloadHead {
   readonly reopens?: boolean;
   /** The time of opening is part of the value. */
   readonly countsOpening?: boolean;
-  /** Takes long: one round unless `--rounds` says otherwise. */
-  readonly isLong?: boolean;
-  /** Only in `--full`, or by its name. */
+  /** About how long a round of a store takes, beyond starting its process; by default warm-up and samples. */
+  readonly seconds?: (sizes: Sizes, subject: string) => number;
+  /** Only in `--full` and `--quick`, or by its name. */
   readonly isHeavy?: boolean;
-  /** The peers that its goal names: with Cellar and the limit, what is measured but in `--full`. */
+  /** Versions that the store keeps of a row; default 1. */
+  readonly versions?: (sizes: Sizes) => number;
+  /** Of the rows that `bare` copies; default 100. */
+  readonly valueLength?: (sizes: Sizes) => number;
+  /** The peers that its goal names: all that take part with `--peers rivals`. */
   readonly rivals: readonly string[];
   /** The only stores that take part, where it means something to few. */
   readonly stores?: readonly string[];

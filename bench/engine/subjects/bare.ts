@@ -8,16 +8,16 @@ import { Values, writeKey } from '../rows.ts';
 import type { Consume, OpenSubject, Subject } from '../subject.ts';
 
 const KEY_LENGTH = 16;
-const VALUE_LENGTH = 100;
-const ROW_LENGTH = KEY_LENGTH + VALUE_LENGTH;
-const RECORD_LENGTH = 180; // As long as a log record of one such row.
+/** What a log record has beyond the key and the value of its row. */
+const RECORD_MORE = 64;
 const FILE_LENGTH = 64 * 1024 * 1024;
 const GROUP_MAX = 4096;
-const SLAB_ROWS = 8192;
+const RECORD_LENGTH = KEY_LENGTH + 100 + RECORD_MORE;
+const SLAB_ROWS = 1024;
 const BATCH = 1000;
 
-export const openBare: OpenSubject = async ({ dir, reopen, rows }) => {
-  const bare = new BareSubject(`${dir}/bare`);
+export const openBare: OpenSubject = async ({ dir, reopen, rows, valueLength }) => {
+  const bare = new BareSubject(`${dir}/bare`, valueLength);
   if (reopen) bare.fill(rows);
   return bare;
 };
@@ -25,6 +25,8 @@ export const openBare: OpenSubject = async ({ dir, reopen, rows }) => {
 class BareSubject implements Subject {
   readonly name = 'bare';
   readonly #file: string;
+  readonly #valueLength: number;
+  readonly #rowLength: number;
   readonly #buf: Buffer = Buffer.alloc(RECORD_LENGTH * GROUP_MAX);
   readonly #slabs: Buffer[] = [];
   #rowCount = 0;
@@ -34,14 +36,16 @@ class BareSubject implements Subject {
   #waiting: (() => void)[] = [];
   #isSyncing = false;
 
-  constructor(file: string) {
+  constructor(file: string, valueLength: number) {
     this.#file = file;
+    this.#valueLength = valueLength;
+    this.#rowLength = KEY_LENGTH + valueLength;
   }
 
   /** Rows 0 … `rows` in order, in memory only. */
   fill(rows: number): void {
-    const values = new Values();
-    const row = Buffer.alloc(ROW_LENGTH);
+    const values = new Values(this.#valueLength);
+    const row = Buffer.alloc(this.#rowLength);
     for (let n = 0; n < rows; n++) {
       writeKey(row, 0, n);
       row.set(values.next(), KEY_LENGTH);
@@ -63,10 +67,11 @@ class BareSubject implements Subject {
   }
 
   async putBatch(keys: readonly Uint8Array[], values: readonly Uint8Array[]): Promise<void> {
-    const buf = Buffer.alloc(keys.length * RECORD_LENGTH);
+    const recordLength = KEY_LENGTH + values[0]!.length + RECORD_MORE;
+    const buf = Buffer.alloc(keys.length * recordLength);
     for (let i = 0; i < keys.length; i++) {
-      buf.set(keys[i]!, i * RECORD_LENGTH);
-      buf.set(values[i]!, i * RECORD_LENGTH + KEY_LENGTH);
+      buf.set(keys[i]!, i * recordLength);
+      buf.set(values[i]!, i * recordLength + KEY_LENGTH);
     }
     const fd = this.#fd();
     writeSync(fd, buf, 0, buf.length, this.#advance(buf.length));
@@ -82,9 +87,9 @@ class BareSubject implements Subject {
   /** A copy of some row: keys are not searched for. */
   getSync(key: Uint8Array): Uint8Array {
     const n = (key[15]! * 65536 + key[14]! * 4093 + key[13]! * 257 + key[12]!) % this.#rowCount;
-    const at = (n % SLAB_ROWS) * ROW_LENGTH + KEY_LENGTH;
-    const copy = Buffer.allocUnsafe(VALUE_LENGTH);
-    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + VALUE_LENGTH);
+    const at = (n % SLAB_ROWS) * this.#rowLength + KEY_LENGTH;
+    const copy = Buffer.allocUnsafe(this.#valueLength);
+    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + this.#valueLength);
     return copy;
   }
 
@@ -109,8 +114,8 @@ class BareSubject implements Subject {
     for (let n = from; n < from + count; n++) this.#copyRow(n, consume);
   }
 
-  async settle(): Promise<void> {
-    return Promise.resolve();
+  async settle(): Promise<number> {
+    return 0;
   }
 
   async close(): Promise<void> {
@@ -118,18 +123,19 @@ class BareSubject implements Subject {
   }
 
   #copyRow(n: number, consume: Consume): void {
-    const at = (n % SLAB_ROWS) * ROW_LENGTH;
-    const copy = Buffer.allocUnsafe(ROW_LENGTH);
-    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + ROW_LENGTH);
+    const length = this.#rowLength;
+    const at = (n % SLAB_ROWS) * length;
+    const copy = Buffer.allocUnsafe(length);
+    this.#slabs[Math.floor(n / SLAB_ROWS)]!.copy(copy, 0, at, at + length);
     consume(copy.subarray(0, KEY_LENGTH), copy.subarray(KEY_LENGTH));
   }
 
   #keepRow(key: Uint8Array, value: Uint8Array): void {
     const n = this.#rowCount++;
     const slab = Math.floor(n / SLAB_ROWS);
-    this.#slabs[slab] ??= Buffer.allocUnsafeSlow(SLAB_ROWS * ROW_LENGTH);
-    this.#slabs[slab].set(key, (n % SLAB_ROWS) * ROW_LENGTH);
-    this.#slabs[slab].set(value, (n % SLAB_ROWS) * ROW_LENGTH + KEY_LENGTH);
+    this.#slabs[slab] ??= Buffer.allocUnsafeSlow(SLAB_ROWS * this.#rowLength);
+    this.#slabs[slab].set(key, (n % SLAB_ROWS) * this.#rowLength);
+    this.#slabs[slab].set(value, (n % SLAB_ROWS) * this.#rowLength + KEY_LENGTH);
   }
 
   /** The file, preallocated when it is needed first. */

@@ -41,7 +41,8 @@ export const openCellar: OpenSubject = async (request) => {
   if (!request.reopen) {
     const { splits } = request;
     const cut = splits.length === 0 ? {} : { SPLITS: splits };
-    await connection.admin.createTable({ name: TABLE, families: ['f'], ...cut });
+    const families = [{ name: 'f', VERSIONS: request.versions }];
+    await connection.admin.createTable({ name: TABLE, families, ...cut });
   }
   return new CellarSubject(connection);
 };
@@ -68,6 +69,31 @@ class CellarSubject implements Subject {
     for (const outcome of await this.#table.batch(operations)) {
       if (!outcome.ok) throw outcome.error;
     }
+  }
+
+  async putVersions(
+    keys: readonly Uint8Array[],
+    times: readonly number[],
+    values: readonly Uint8Array[],
+  ): Promise<void> {
+    const operations = keys.map((key, i): Operation => ({
+      put: key,
+      values: { [COLUMN]: values[i]! },
+      options: { ts: times[i]! },
+    }));
+    for (const outcome of await this.#table.batch(operations)) {
+      if (!outcome.ok) throw outcome.error;
+    }
+  }
+
+  async getVersion(key: Uint8Array, time: number): Promise<Uint8Array | null> {
+    const result = await this.#table.get(key, { timeRange: { max: time + 1 } });
+    return result === null ? null : result.value(COLUMN);
+  }
+
+  getVersionSync(key: Uint8Array, time: number): Uint8Array | null {
+    const result = this.#table.getSync(key, { timeRange: { max: time + 1 } });
+    return result === null ? null : result.value(COLUMN);
   }
 
   async increment(key: Uint8Array): Promise<void> {
@@ -104,6 +130,10 @@ class CellarSubject implements Subject {
     await scanner.close();
   }
 
+  counters(): Readonly<Record<string, number>> {
+    return this.#connection.status().counters;
+  }
+
   flush(): Promise<void> {
     return this.#connection.admin.flush(TABLE);
   }
@@ -120,10 +150,11 @@ class CellarSubject implements Subject {
    * Everything flushed, no compaction waiting or running. A call of `compact` waits for a running one and then does what
    * the rules ask for; where nothing has changed over it, nothing is left.
    */
-  async settle(): Promise<void> {
+  async settle(): Promise<number> {
     const { admin } = this.#connection;
     await this.flush();
     let before = '';
+    let changed = performance.now();
     for (let quiet = 0; quiet < QUIET_POLLS;) {
       await admin.compact(TABLE);
       await sleep(POLL_MS);
@@ -133,9 +164,11 @@ class CellarSubject implements Subject {
         (counters['compactions_running'] ?? 0) === 0;
       const files = await this.#connection.files(TABLE);
       const now = `${counters['compactions']} ${files.map((file) => file.path).join()}`;
+      if (!isIdle || now !== before) changed = performance.now();
       quiet = isIdle && now === before ? quiet + 1 : 0;
       before = now;
     }
+    return performance.now() - changed;
   }
 
   close(): Promise<void> {

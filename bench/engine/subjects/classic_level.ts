@@ -103,7 +103,13 @@ class ClassicLevelSubject implements Subject {
 
   async scanShort(start: Uint8Array, count: number, consume: Consume): Promise<void> {
     const iterator = this.#db.iterator({ gte: start, limit: count });
-    for (const [key, value] of await iterator.nextv(count)) consume(key, value);
+    // A call gives fewer where the values are large.
+    for (let left = count; left > 0;) {
+      const entries = await iterator.nextv(left);
+      if (entries.length === 0) break;
+      for (const [key, value] of entries) consume(key, value);
+      left -= entries.length;
+    }
     await iterator.close();
   }
 
@@ -116,9 +122,9 @@ class ClassicLevelSubject implements Subject {
     return this.#db.compactRange(Buffer.from([0]), Buffer.from([255]));
   }
 
-  async settle(): Promise<void> {
+  async settle(): Promise<number> {
     await this.flush();
-    await settleLevels((name) => this.#db.getProperty(name), 'leveldb');
+    return settleLevels((name) => this.#db.getProperty(name), 'leveldb');
   }
 
   close(): Promise<void> {

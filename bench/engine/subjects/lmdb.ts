@@ -4,17 +4,13 @@
  * system's. Binary keys and values save it the encoding.
  */
 import { loadPeer } from '../peers.ts';
-import type { Consume, OpenSubject, Subject } from '../subject.ts';
+import type { Consume, OpenSubject, Row, Subject } from '../subject.ts';
 
-interface Range {
-  readonly key: Uint8Array;
-  readonly value: Uint8Array;
-}
 interface Database {
   get(key: Uint8Array): Uint8Array | undefined;
   put(key: Uint8Array, value: Uint8Array): Promise<boolean>;
   transaction(task: () => void): Promise<void>;
-  getRange(options: { start?: Uint8Array; limit?: number }): Iterable<Range>;
+  getRange(options: { start?: Uint8Array; limit?: number }): Iterable<Row>;
   close(): Promise<void>;
   readonly flushed: Promise<unknown>;
 }
@@ -67,6 +63,11 @@ class LmdbSubject implements Subject {
     return this.#db.get(key);
   }
 
+  firstSync(start: Uint8Array): Row | undefined {
+    for (const row of this.#db.getRange({ start, limit: 1 })) return row;
+    return undefined;
+  }
+
   async scanEach(consume: Consume): Promise<void> {
     for (const { key, value } of this.#db.getRange({})) consume(key, value);
   }
@@ -77,8 +78,9 @@ class LmdbSubject implements Subject {
   }
 
   /** What is committed is in its file. */
-  async settle(): Promise<void> {
+  async settle(): Promise<number> {
     await this.#db.flushed;
+    return 0;
   }
 
   async close(): Promise<void> {

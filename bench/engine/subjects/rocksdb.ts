@@ -104,8 +104,8 @@ class RocksdbSubject implements Subject {
   }
 
   /** Its binding has no flush: what is in the write buffer stays there. */
-  async settle(): Promise<void> {
-    await settleLevels((name) => this.#db.getProperty(name), 'rocksdb');
+  async settle(): Promise<number> {
+    return settleLevels((name) => this.#db.getProperty(name), 'rocksdb');
   }
 
   #compactRange(from: number, to: number): Promise<void> {

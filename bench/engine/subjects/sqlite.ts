@@ -3,17 +3,17 @@
  * statement returns. Every call blocks the thread.
  */
 import { loadPeer } from '../peers.ts';
-import type { Consume, OpenSubject, Subject } from '../subject.ts';
+import type { Consume, OpenSubject, Row, Subject } from '../subject.ts';
 
-interface Row {
+interface Columns {
   readonly k: Uint8Array;
   readonly v: Uint8Array;
 }
 interface Statement {
   run(...parameters: unknown[]): unknown;
-  get(...parameters: unknown[]): Row | undefined;
-  all(...parameters: unknown[]): Row[];
-  iterate(...parameters: unknown[]): Iterable<Row>;
+  get(...parameters: unknown[]): Columns | undefined;
+  all(...parameters: unknown[]): Columns[];
+  iterate(...parameters: unknown[]): Iterable<Columns>;
 }
 interface Database {
   pragma(text: string): unknown;
@@ -43,6 +43,7 @@ class SqliteSubject implements Subject {
   readonly #get: Statement;
   readonly #all: Statement;
   readonly #short: Statement;
+  readonly #first: Statement;
   readonly #increment: Statement;
   readonly #checkpoint: () => void;
 
@@ -53,6 +54,7 @@ class SqliteSubject implements Subject {
     this.#get = db.prepare('SELECT v FROM kv WHERE k = ?');
     this.#all = db.prepare('SELECT k, v FROM kv ORDER BY k');
     this.#short = db.prepare('SELECT k, v FROM kv WHERE k >= ? ORDER BY k LIMIT ?');
+    this.#first = db.prepare('SELECT k, v FROM kv WHERE k >= ? ORDER BY k LIMIT 1');
     this.#increment = db.prepare(
       'INSERT INTO n VALUES (?, 1) ON CONFLICT (k) DO UPDATE SET v = v + 1',
     );
@@ -76,6 +78,11 @@ class SqliteSubject implements Subject {
     return this.#get.get(key)?.v;
   }
 
+  firstSync(start: Uint8Array): Row | undefined {
+    const row = this.#first.get(start);
+    return row === undefined ? undefined : { key: row.k, value: row.v };
+  }
+
   async scanEach(consume: Consume): Promise<void> {
     for (const { k, v } of this.#all.iterate()) consume(k, v);
   }
@@ -89,8 +96,9 @@ class SqliteSubject implements Subject {
   }
 
   /** The log brought into the file. */
-  async settle(): Promise<void> {
+  async settle(): Promise<number> {
     this.#checkpoint();
+    return 0;
   }
 
   async close(): Promise<void> {

@@ -1,102 +1,23 @@
-/** Rows in store files: loading them, reading them warm and cold. */
+/** Rows in store files: reading them warm and cold, small ones and large ones. */
 import path from 'node:path';
 import type * as hfiles from '../../../src/hfile/index.ts';
 import type * as ios from '../../../src/io/index.ts';
 import type { Connection } from '../../../src/model/index.ts';
-import { Random, Values, keyOf, keysOf, shuffled } from '../rows.ts';
+import { BLOCK_READ, LARGE_COPY } from '../limit_rules.ts';
+import { Random, keyOf } from '../rows.ts';
 import { MEBIBYTE } from '../subject.ts';
-import type { Memory, Subject } from '../subject.ts';
 import { builtModule } from '../subjects/cellar.ts';
-import { percentile } from '../workload.ts';
-import type { Measure, RunSettings, Sizes, Workload } from '../workload.ts';
+import { processIo } from '../usage.ts';
+import { rateAsync } from '../workload.ts';
+import type { Measure, RunSettings, Workload } from '../workload.ts';
 import { found, readsOf, timeOfReads } from './reads.ts';
 
-const BATCH = 1000;
-const ROW_LENGTH = 116;
-/** The rows are more than so many times what may wait in memory for its place in a file. */
-const BUFFERS = 14;
 /** Enough for each row with what a cached block adds to it. */
 const CACHE_FOR_A_ROW = 256;
 const CACHE_LEAST = 8 * MEBIBYTE;
 /** Enough for indexes and Bloom filters, and for one block of rows in fifty. */
 const COLD_CACHE_FOR_A_ROW = 6;
-
-const loadMemory = ({ fileRows }: Sizes): Memory => ({
-  cacheBytes: 64 * MEBIBYTE,
-  writeBufferBytes: Math.max(4 * MEBIBYTE, Math.floor((fileRows * ROW_LENGTH) / BUFFERS)),
-});
-
-export const FILES_LOAD: Workload = {
-  id: 'files-load',
-  title:
-    'loading rows in random order in durable batches of 1000, until they lie in store files and compaction has settled',
-  unit: 'rows/s',
-  better: 'more',
-  memory: loadMemory,
-  isLong: true,
-  rivals: ['classic-level'],
-  extra: ['level-unsynced'],
-  further: [
-    {
-      id: 'files-load-burst',
-      title: 'the same, until the last batch is acknowledged',
-      unit: 'rows/s',
-      better: 'more',
-    },
-  ],
-  supports: () => true,
-  run: async (subject, settings) => {
-    await warmLoad(subject, settings);
-    const order = shuffled(settings.fileRows);
-    const values = new Values();
-    const times: number[] = [];
-    const start = performance.now();
-    let rows = 0;
-    while (rows < order.length && performance.now() - start < settings.loadMsMax) {
-      const from = rows;
-      const keys = keysOf(Math.min(BATCH, order.length - from), (i) => order[from + i]!);
-      const before = performance.now();
-      await subject.putBatch(
-        keys,
-        keys.map(() => values.next()),
-      );
-      times.push(performance.now() - before);
-      rows += keys.length;
-    }
-    const burstMs = performance.now() - start;
-    await subject.settle();
-    const settledMs = performance.now() - start;
-    times.sort((a, b) => a - b);
-    return {
-      value: (rows * 1000) / settledMs,
-      details: { rows, settleMs: settledMs - burstMs },
-      also: {
-        'files-load-burst': {
-          value: (rows * 1000) / burstMs,
-          details: {
-            batchP50Ms: percentile(times, 0.5),
-            batchP99Ms: percentile(times, 0.99),
-            batchMaxMs: times.at(-1)!,
-          },
-        },
-      },
-    };
-  },
-};
-
-/** Rows beyond all others, again and again the same. */
-async function warmLoad(subject: Subject, settings: RunSettings): Promise<void> {
-  const values = new Values();
-  const keys = keysOf(BATCH, (i) => settings.fileRows + i);
-  const end = performance.now() + settings.warmMs;
-  while (performance.now() < end) {
-    await subject.putBatch(
-      keys,
-      keys.map(() => values.next()),
-    );
-  }
-  await subject.settle();
-}
+const COLD_READERS = 32;
 
 export const FILES_READS: readonly Workload[] = readsOf({
   prefix: 'files-',
@@ -107,19 +28,33 @@ export const FILES_READS: readonly Workload[] = readsOf({
     writeBufferBytes: 64 * MEBIBYTE,
   }),
   rows: ({ fileRows }) => fileRows,
-}).map((workload) => ({
-  ...workload,
-  autoCompact: false,
-  // Many rows in random order take it a minute to load, and it is the best peer in none of these.
-  rivals: workload.rivals.filter((name) => name !== 'better-sqlite3'),
-}));
+  place: 'in files',
+}).map((workload) => ({ ...workload, autoCompact: false }));
 
-export const FILES_COLD: Workload = {
-  id: 'files-get-cold',
-  title:
-    'one read that finds its rows’ block not in the store’s cache, one after the other (bare: pread, checksum and decode of one block of Cellar’s files)',
-  unit: 'µs',
-  better: 'less',
+/** Large values: the same reads but those of missing keys. */
+export const LARGE_READS: readonly Workload[] = readsOf({
+  prefix: 'large-',
+  where: 'values of 10 kB in store files (cellar: five) through a cache that holds them',
+  data: 'large',
+  memory: ({ largeRows, largeLength }) => ({
+    cacheBytes: Math.max(CACHE_LEAST, Math.ceil(1.5 * largeRows * largeLength)),
+    writeBufferBytes: 64 * MEBIBYTE,
+  }),
+  rows: ({ largeRows }) => largeRows,
+  place: 'values of 10 kB',
+  keys: 10_000,
+  getLimit: LARGE_COPY,
+  scanLimit: LARGE_COPY,
+})
+  .filter(({ id }) => !id.includes('missing'))
+  .map((workload) => ({
+    ...workload,
+    autoCompact: false,
+    rivals: ['lmdb', 'classic-level', 'better-sqlite3'],
+    valueLength: ({ largeLength }) => largeLength,
+  }));
+
+const COLD = {
   data: 'files',
   autoCompact: false,
   memory: ({ fileRows }) => ({
@@ -127,16 +62,69 @@ export const FILES_COLD: Workload = {
     writeBufferBytes: 64 * MEBIBYTE,
   }),
   rivals: ['classic-level'],
-  without: { lmdb: 'it maps its file: what is in memory is not its own decision' },
+} satisfies Partial<Workload>;
+const MAPPED = 'it maps its file: what is in memory is not its own decision';
+
+export const FILES_COLD: Workload = {
+  ...COLD,
+  id: 'files-get-cold',
+  title:
+    'one read that finds its rows’ block not in the store’s cache, one after the other (bare: pread, checksum and decode of one block of Cellar’s files)',
+  short: 'cold point read',
+  unit: 'µs',
+  better: 'less',
+  limit: BLOCK_READ,
+  without: { lmdb: MAPPED },
+  further: [
+    {
+      id: 'files-get-cold-bytes',
+      title: 'read amplification: bytes read from files for such a read of 100 bytes',
+      short: 'bytes read for a cold read',
+      unit: 'bytes',
+      better: 'less',
+    },
+  ],
   supports: (subject) => subject.get !== undefined || subject.getSync !== undefined,
   run: async (subject, settings) => {
     if (subject.name === 'bare') return bareBlocks(settings);
     const random = new Random(41);
+    let reads = 0;
     const read = async (): Promise<void> => {
       const key = keyOf(random.int(settings.fileRows));
       found(subject.get === undefined ? subject.getSync!(key) : await subject.get(key));
+      reads++;
     };
-    return timeOfReads(read, settings);
+    const before = processIo();
+    const misses = subject.counters?.()['block_cache_misses'];
+    const measure = await timeOfReads(read, settings);
+    const after = processIo();
+    if (before === null || after === null) return measure;
+    const missesAfter = subject.counters?.()['block_cache_misses'];
+    const blocks =
+      misses === undefined || missesAfter === undefined
+        ? {}
+        : { blocksRead: (missesAfter - misses) / reads };
+    const value = (after.readBytes - before.readBytes) / reads;
+    return { ...measure, also: { 'files-get-cold-bytes': { value, details: blocks } } };
+  },
+};
+
+export const FILES_COLD_32: Workload = {
+  ...COLD,
+  id: 'files-get-cold-promise-32',
+  title: `reads that find their rows’ block not in the store’s cache, by promise, ${COLD_READERS} at once`,
+  short: 'cold point reads by promise',
+  unit: 'op/s',
+  better: 'more',
+  without: { lmdb: MAPPED, bare: 'it reads one block after the other' },
+  supports: (subject) => subject.get !== undefined,
+  run: (subject, settings) => {
+    const random = new Random(43);
+    const step = async (): Promise<number> => {
+      found(await subject.get!(keyOf(random.int(settings.fileRows))));
+      return 1;
+    };
+    return rateAsync(step, COLD_READERS, settings);
   },
 };
 

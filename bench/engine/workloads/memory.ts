@@ -3,7 +3,7 @@ import type { MemstoreModule } from '../memstore_load.ts';
 import { loadMemstores } from '../memstore_load.ts';
 import { MEBIBYTE } from '../subject.ts';
 import { builtModule } from '../subjects/cellar.ts';
-import type { Measure, RunSettings, Workload } from '../workload.ts';
+import type { Measure, Sizes, Workload } from '../workload.ts';
 import { readsOf } from './reads.ts';
 
 export const MEMORY_READS: readonly Workload[] = readsOf({
@@ -12,12 +12,13 @@ export const MEMORY_READS: readonly Workload[] = readsOf({
   data: 'memory',
   memory: () => ({ cacheBytes: 256 * MEBIBYTE, writeBufferBytes: 1024 * MEBIBYTE }),
   rows: ({ rows }) => rows,
+  place: 'in memory',
 });
 
 function memstoreWorkload(
   id: string,
   what: string,
-  cells: (settings: RunSettings) => number,
+  cells: (sizes: Sizes) => number,
 ): Workload {
   return {
     id,
@@ -25,7 +26,7 @@ function memstoreWorkload(
     unit: 'cells/s',
     better: 'more',
     rivals: [],
-    isLong: true,
+    seconds: (sizes) => sizes.warmMs / 1000 + (4 * cells(sizes)) / 500_000,
     stores: ['cellar', 'bare'],
     further: [
       {

@@ -1,8 +1,9 @@
 /** Reads, every byte summed: of rows in memory, of rows in store files. The same loops for both. */
 import type { Memory, Subject } from '../subject.ts';
 import { ByteSum, Random, keyOf, keysOf } from '../rows.ts';
+import { MEMORY_COPY, RANDOM_COPY } from '../limit_rules.ts';
 import { measureOf, rateAsync, rateSync } from '../workload.ts';
-import type { Measure, RunSettings, Sizes, Workload } from '../workload.ts';
+import type { Measure, PhysicalLimit, RunSettings, Sizes, Workload } from '../workload.ts';
 
 const STEP = 256;
 const SHORT = 100;
@@ -18,6 +19,13 @@ export interface ReadSet {
   readonly data: string;
   readonly memory: (sizes: Sizes) => Memory;
   readonly rows: (sizes: Sizes) => number;
+  /** The same for panels of plots, in two or three words. */
+  readonly place: string;
+  /** Keys that are asked for again and again; default 100,000. */
+  readonly keys?: number;
+  /** Limits of single reads and of scans; by default those of rows of 100 bytes in memory. */
+  readonly getLimit?: PhysicalLimit;
+  readonly scanLimit?: PhysicalLimit;
 }
 
 export function found(value: Uint8Array | null | undefined): Uint8Array {
@@ -25,9 +33,9 @@ export function found(value: Uint8Array | null | undefined): Uint8Array {
   return value;
 }
 
-export function someKeys(rows: number): Uint8Array[] {
+export function someKeys(rows: number, most: number = KEYS_MAX): Uint8Array[] {
   const random = new Random(29);
-  return keysOf(Math.min(rows, KEYS_MAX), () => random.int(rows));
+  return keysOf(Math.min(rows, most), () => random.int(rows));
 }
 
 /** Between the rows that are there, so that no store can tell by the range alone. */
@@ -72,7 +80,7 @@ async function readSync(
   return { measure: await rateSync(step, STEP, settings), notInMemory };
 }
 
-const isNotInMemory = (error: unknown): boolean =>
+export const isNotInMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'NotInMemoryException';
 
 const withSum = (measure: Measure, sum: ByteSum, notInMemory = 0): Measure => ({
@@ -80,23 +88,30 @@ const withSum = (measure: Measure, sum: ByteSum, notInMemory = 0): Measure => ({
   details: notInMemory > 0 ? { byteSum: sum.sum, notInMemory } : { byteSum: sum.sum },
 });
 
-/** The six read workloads on one set of rows. */
+/** The read workloads on one set of rows. */
 export function readsOf(set: ReadSet): Workload[] {
-  return [...gets(set), ...scans(set)];
+  return [...gets(set), ...missing(set), ...scans(set)];
 }
 
 function gets(set: ReadSet): Workload[] {
-  const base = { unit: 'op/s', better: 'more', data: set.data, memory: set.memory } as const;
+  const base = {
+    unit: 'op/s',
+    better: 'more',
+    data: set.data,
+    memory: set.memory,
+    limit: set.getLimit ?? RANDOM_COPY,
+  } as const;
   return [
     {
       ...base,
       id: `${set.prefix}get-sync`,
+      short: `point reads, synchronous, ${set.place}`,
       title: `reads of one row, synchronous, ${set.where}`,
       rivals: ['lmdb', 'better-sqlite3'],
       supports: (subject) => subject.getSync !== undefined,
       run: async (subject, settings) => {
         const sum = new ByteSum();
-        const keys = someKeys(set.rows(settings));
+        const keys = someKeys(set.rows(settings), set.keys);
         const take = (value: Uint8Array | null | undefined): void => sum.add(found(value));
         const { measure, notInMemory } = await readSync(subject, settings, keys, take);
         return withSum(measure, sum, notInMemory);
@@ -105,11 +120,12 @@ function gets(set: ReadSet): Workload[] {
     {
       ...base,
       id: `${set.prefix}get-promise-32`,
+      short: `point reads by promise, ${set.place}`,
       title: `reads of one row by promise, 32 at once, ${set.where}`,
       rivals: ['lmdb', 'classic-level'],
       supports: (subject) => subject.get !== undefined,
       run: async (subject, settings) => {
-        const keys = someKeys(set.rows(settings));
+        const keys = someKeys(set.rows(settings), set.keys);
         await heat(subject, keys);
         const random = new Random(3);
         const sum = new ByteSum();
@@ -120,20 +136,47 @@ function gets(set: ReadSet): Workload[] {
         return withSum(await rateAsync(step, 32, settings), sum);
       },
     },
+  ];
+}
+
+const nothing = (value: Uint8Array | null | undefined): void => {
+  if (value !== null && value !== undefined) throw new Error('found what is not there');
+};
+
+function missing(set: ReadSet): Workload[] {
+  const base = { unit: 'op/s', better: 'more', data: set.data, memory: set.memory } as const;
+  return [
     {
       ...base,
       id: `${set.prefix}get-missing`,
+      short: `missing keys, synchronous, ${set.place}`,
       title: `reads of keys that are not there, synchronous, ${set.where}`,
       rivals: ['lmdb', 'better-sqlite3', 'classic-level'],
       without: { bare: 'nothing to copy' },
       supports: (subject) => subject.getSync !== undefined,
       run: async (subject, settings) => {
-        const take = (value: Uint8Array | null | undefined): void => {
-          if (value !== null && value !== undefined) throw new Error('found what is not there');
-        };
         const keys = missingKeys(set.rows(settings));
-        const { measure, notInMemory } = await readSync(subject, settings, keys, take);
+        const { measure, notInMemory } = await readSync(subject, settings, keys, nothing);
         return notInMemory > 0 ? { ...measure, details: { notInMemory } } : measure;
+      },
+    },
+    {
+      ...base,
+      id: `${set.prefix}get-missing-promise-32`,
+      title: `reads of keys that are not there, by promise, 32 at once, ${set.where}`,
+      short: `missing keys by promise, ${set.place}`,
+      rivals: ['lmdb', 'classic-level'],
+      without: { bare: 'nothing to copy' },
+      supports: (subject) => subject.get !== undefined,
+      run: async (subject, settings) => {
+        const keys = missingKeys(set.rows(settings));
+        await heat(subject, keys);
+        const random = new Random(3);
+        const step = async (): Promise<number> => {
+          nothing(await subject.get!(keys[random.int(keys.length)]!));
+          return 1;
+        };
+        return rateAsync(step, 32, settings);
       },
     },
   ];
@@ -156,11 +199,22 @@ export async function rateOfScans(
 }
 
 function scans(set: ReadSet): Workload[] {
-  const base = { unit: 'rows/s', better: 'more', data: set.data, memory: set.memory } as const;
+  const base = {
+    unit: 'rows/s',
+    better: 'more',
+    data: set.data,
+    memory: set.memory,
+    limit: set.scanLimit ?? MEMORY_COPY,
+  } as const;
+  const slow = 300_000;
+  const seconds = (sizes: Sizes): number =>
+    (sizes.warmMs + sizes.measureMs) / 1000 + (2 * set.rows(sizes)) / slow;
   return [
     {
       ...base,
       id: `${set.prefix}scan-iterator`,
+      short: `full scan by iterator, ${set.place}`,
+      seconds,
       title: `full scan by the iterator, ${set.where}`,
       rivals: ['lmdb', 'better-sqlite3'],
       supports: (subject) => subject.scanEach !== undefined,
@@ -170,6 +224,8 @@ function scans(set: ReadSet): Workload[] {
     {
       ...base,
       id: `${set.prefix}scan-batches`,
+      short: `full scan, ${set.place}`,
+      seconds,
       title: `full scan in batches (the iterator where a store has no such call), ${set.where}`,
       rivals: ['lmdb', 'better-sqlite3', 'classic-level'],
       supports: (subject) => (subject.scanBatches ?? subject.scanEach) !== undefined,
@@ -184,6 +240,7 @@ function scans(set: ReadSet): Workload[] {
     {
       ...base,
       id: `${set.prefix}scan-100`,
+      short: `scans of 100 rows, ${set.place}`,
       title: `scans of 100 rows from a random start, ${set.where}`,
       rivals: ['lmdb', 'better-sqlite3'],
       supports: (subject) => subject.scanShort !== undefined,

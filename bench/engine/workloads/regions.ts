@@ -7,17 +7,12 @@ import { builtModule } from '../subjects/cellar.ts';
 import type { CellarModule } from '../subjects/cellar.ts';
 import { percentile } from '../workload.ts';
 import type { Workload } from '../workload.ts';
-import { KEY_SPACE, putters } from './writes.ts';
+import { KEY_SPACE, cutsOf } from '../growth_keys.ts';
+import { putters } from './writes.ts';
 
 const COUNTS = [1, 10, 100, 1000];
 const WRITERS = 64;
 const SPLITS = 12;
-
-/** Keys that cut the key space into so many equal parts. */
-export const cutsOf = (regions: number): string[] =>
-  Array.from({ length: regions - 1 }, (_, i) =>
-    Buffer.from(keyOf(Math.floor(((i + 1) * KEY_SPACE) / regions))).toString('latin1'),
-  );
 
 /** Nothing is flushed: what a region costs a commit. */
 const PUTS_BY_REGIONS: readonly Workload[] = COUNTS.map((regions) => ({

@@ -1,11 +1,11 @@
 /** What more cells and more files cost: opening, memory, and the work for one cell. */
 import { Random, keyOf } from '../rows.ts';
 import { MEBIBYTE, SHIPPED_MEMORY } from '../subject.ts';
+import { RssWatch } from '../rss_watch.ts';
 import { rateAsync } from '../workload.ts';
 import type { RunSettings, Sizes, Workload } from '../workload.ts';
 import { found, rateOfScans } from './reads.ts';
 
-const RSS_EVERY_MS = 10;
 const budgetMiB = (SHIPPED_MEMORY.cacheBytes + SHIPPED_MEMORY.writeBufferBytes) / MEBIBYTE;
 export const OPEN_MANY_FILES: Workload = {
   id: 'open-many-files',
@@ -42,7 +42,6 @@ function workloadsOf(set: CellsSet): Workload[] {
   const base = {
     data: set.data,
     isHeavy: true,
-    isLong: true,
     rivals: ['lmdb'],
     stores: ['cellar', 'lmdb'],
   };
@@ -108,28 +107,6 @@ function workloadsOf(set: CellsSet): Workload[] {
       },
     },
   ];
-}
-
-/** Looks at the memory of the process all the time. */
-class RssWatch {
-  readonly beforeMiB: number = process.memoryUsage.rss() / MEBIBYTE;
-  #most = 0;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor() {
-    this.#timer = setInterval(() => this.#look(), RSS_EVERY_MS);
-  }
-
-  #look(): void {
-    this.#most = Math.max(this.#most, process.memoryUsage.rss());
-  }
-
-  /** The most bytes that were in use. */
-  stop(): number {
-    clearInterval(this.#timer);
-    this.#look();
-    return this.#most;
-  }
 }
 
 export const CELLS: readonly Workload[] = [

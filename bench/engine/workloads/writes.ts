@@ -1,10 +1,11 @@
 /** Durable writes. Stores whose calls block run the same loops: each await of theirs merely returns at once. */
 import { keyOf, Random, Values } from '../rows.ts';
+import { KEY_SPACE } from '../growth_keys.ts';
+import { DISK_WRITE, SYNC_EACH, SYNC_FOR_64 } from '../limit_rules.ts';
 import { rateAsync } from '../workload.ts';
 import type { Measure, RunSettings, Workload } from '../workload.ts';
 import type { Subject } from '../subject.ts';
 
-export const KEY_SPACE = 1_000_000_000;
 const BATCH = 1000;
 
 export function putters(
@@ -24,6 +25,8 @@ export function putters(
 export const PUTS_64: Workload = {
   id: 'durable-puts-64',
   title: 'durable puts, 64 writers, each awaiting its own',
+  short: 'durable puts, 64 writers',
+  limit: SYNC_FOR_64,
   unit: 'op/s',
   better: 'more',
   rivals: ['lmdb', 'classic-level'],
@@ -34,6 +37,7 @@ export const PUTS_64: Workload = {
 export const PUTS_1: Workload = {
   id: 'durable-puts-1',
   title: 'durable puts, one writer',
+  limit: SYNC_EACH,
   unit: 'op/s',
   better: 'more',
   rivals: ['better-sqlite3', 'lmdb'],
@@ -44,6 +48,8 @@ export const PUTS_1: Workload = {
 export const INCREMENTS_64: Workload = {
   id: 'durable-increments-64',
   title: 'durable increments of one cell, 64 callers',
+  short: 'hot counter, 64 writers',
+  limit: SYNC_FOR_64,
   unit: 'op/s',
   better: 'more',
   rivals: ['lmdb'],
@@ -61,6 +67,8 @@ export const INCREMENTS_64: Workload = {
 export const BATCHES: Workload = {
   id: 'durable-batches-1000',
   title: 'rows in durable batches of 1000, in random order',
+  short: 'durable batches of 1000',
+  limit: DISK_WRITE,
   unit: 'rows/s',
   better: 'more',
   rivals: ['lmdb', 'classic-level'],

@@ -123,6 +123,7 @@ function run(mix: Mix): (subject: Subject, settings: RunSettings) => ReturnType<
 export const YCSB: readonly Workload[] = MIXES.map((mix) => ({
   id: `ycsb-${mix.id}`,
   title: `YCSB ${mix.id.toUpperCase()}: ${mix.what}; ${LANES} under way, writes durable`,
+  short: `YCSB ${mix.id.toUpperCase()}: ${mix.what}`,
   unit: 'op/s',
   better: 'more',
   data: 'ycsb',
