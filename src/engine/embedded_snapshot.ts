@@ -7,8 +7,10 @@ import {
 import type {
   AsOf,
   Bytes,
+  ExplainTarget,
   PinDescription,
   PinnedSnapshot,
+  ReadExplanation,
   ReadOptions,
   Result,
   ScanOptions,
@@ -38,11 +40,17 @@ export async function pinSnapshot(
     throw new IllegalArgumentException(`leaseMs must be a whole number of at least 1`);
   }
   if (name !== undefined) server.pins.checkFree(name);
+  const holder = owner === '' ? 'a snapshot' : owner;
   const tso = await server.tso();
-  const hold = server.pins.hold(tso, owner === '' ? 'a snapshot' : owner, leaseMs ?? LEASE_MS);
+  const hold = server.pins.holdSnapshot(tso, holder, leaseMs ?? LEASE_MS);
   try {
     // What was given a smaller stamp is acknowledged, or not at all, before the snapshot is.
     await server.reads.reached(tso);
+    // A drop that could not keep the past was just under way: the next moment is behind it.
+    if (tso < server.past.floors.highest()) {
+      hold.release();
+      return await pinSnapshot(server, options);
+    }
     if (name === undefined) return new EmbeddedSnapshot(server, tso, null, hold);
     await server.sync();
     await server.pins.name(name, tso, { owner, leaseMs: leaseMs ?? null });
@@ -142,5 +150,10 @@ class TableAsOf implements SnapshotTable {
 
   async count(options?: ScanOptions): Promise<number> {
     return this.#table.count(this.#options(options));
+  }
+
+  async explain(target: ExplainTarget): Promise<ReadExplanation> {
+    if ('scan' in target) return this.#table.explain({ scan: this.#options(target.scan) });
+    return this.#table.explain({ get: target.get, options: this.#options(target.options) });
   }
 }

@@ -15,6 +15,7 @@ import type {
   Condition,
   DeleteSpec,
   Durability,
+  ExplainTarget,
   GroupTransaction,
   IncrementOptions,
   Mutation,
@@ -24,6 +25,7 @@ import type {
   Operation,
   OperationOutcome,
   PutOptions,
+  ReadExplanation,
   ReadOptions,
   Result,
   ScanOptions,
@@ -47,6 +49,7 @@ import { nonceBytes } from './nonces.ts';
 import { hiddenPuts } from './hidden_puts.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import { EmbeddedScanner } from './embedded_scanner.ts';
+import { explainRead } from './explain.ts';
 import { IncrementNow } from './increment_now.ts';
 import type { RegionServer } from './region_server.ts';
 import {
@@ -519,6 +522,11 @@ export class EmbeddedTable implements Table {
   async count(options?: ScanOptions): Promise<number> {
     this.#server.checkOpen();
     return this.#server.reads.count(this.name, options);
+  }
+
+  async explain(target: ExplainTarget): Promise<ReadExplanation> {
+    this.#server.checkOpen();
+    return explainRead(this.#server, this.name, target);
   }
 }
 

@@ -33,6 +33,7 @@ export interface ReadableFamily {
 
 /** A region as a reader sees it: a Region, or one as it was. */
 export interface ReadableRegion {
+  readonly encodedName: string;
   readonly startKey: Uint8Array;
   readonly endKey: Uint8Array;
   readonly layoutVersion: number;
@@ -214,6 +215,10 @@ class PastRegion implements ReadableRegion {
   constructor(region: Region, families: readonly FamilyState[]) {
     this.#region = region;
     this.stores = families.map((family) => pastFamily(region, family));
+  }
+
+  get encodedName(): string {
+    return this.#region.encodedName;
   }
 
   get startKey(): Uint8Array {

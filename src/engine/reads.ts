@@ -30,7 +30,14 @@ import {
   RegionScanner,
   openStores,
 } from '../region/index.ts';
-import type { ReadMoment, ReadableStore, Region, SourceWishes, Store } from '../region/index.ts';
+import type {
+  ReadMoment,
+  ReadableStore,
+  Region,
+  SourceWishes,
+  Store,
+  StoreTally,
+} from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
 import type { Catalog } from './catalog.ts';
 import type { PastTables, ReadableRegion, ReadableTable } from './past_tables.ts';
@@ -65,6 +72,11 @@ export class ReadClock {
     this.#oracle.follow();
     return this.#oracle.physicalMs;
   }
+}
+
+/** What an explained scan is told to: a tally for each family it reads. */
+export interface ScanTally {
+  store(family: string): StoreTally;
 }
 
 interface CachedReader {
@@ -403,6 +415,7 @@ export class Reads {
     region: ReadableRegion,
     spec: ScanSpec,
     moment: ReadMoment,
+    tally: ScanTally | null = null,
   ): RegionScanner | null {
     const cut = cutToRegion(spec, region);
     if (cut === null) return null;
@@ -410,7 +423,7 @@ export class Reads {
     const seen = this.#past.seenAt(table, region, joinHalves(moment.high, moment.low));
     checkFamilies(seen.table, cut);
     const filter = newFilter(cut, this.#random);
-    const stores = openStores(readableStores(seen.region, spec, moment), cut, moment);
+    const stores = openStores(readableStores(seen.region, spec, moment, tally), cut, moment);
     const { high: readHigh, low: readLow, nowMs } = moment;
     try {
       return new RegionScanner({ stores, spec: cut, readHigh, readLow, nowMs, filter });
@@ -507,13 +520,19 @@ function readableStores(
   region: ReadableRegion,
   spec: ScanSpec,
   moment: ReadMoment,
+  tally: ScanTally | null,
 ): ReadableStore[] {
   const { high, low } = moment;
   const wishes = { high, low, points: false, cacheBlocks: spec.cacheBlocks };
-  return region.stores.map((store) => ({
-    settings: store.settings,
-    sources: (window) => store.sources({ ...wishes, window }),
-  }));
+  return region.stores.map((store) => {
+    const { settings } = store;
+    const told = tally?.store(settings.name) ?? null;
+    return {
+      settings,
+      tally: told?.cells ?? null,
+      sources: (window) => store.sources({ ...wishes, window, tally: told }),
+    };
+  });
 }
 
 /** Throws NoSuchColumnFamilyException. */

@@ -20,6 +20,7 @@ import type {
   Value,
   Values,
 } from './requests.ts';
+import type { ExplainTarget, ReadExplanation } from './explain.ts';
 import type { Result } from './result.ts';
 import type { FamilySpec, TableDescription, TableSpec } from './schema.ts';
 
@@ -68,6 +69,11 @@ export interface Table {
   scan(options?: ScanOptions): Scanner;
   /** Rows with at least one visible cell. */
   count(options?: ScanOptions): Promise<number>;
+  /**
+   * Runs a read and answers, in place of its results, what it took: regions, memstores and files looked at or ruled out and
+   * why, blocks, seeks, and what became of the cells.
+   */
+  explain(target: ExplainTarget): Promise<ReadExplanation>;
   /** Operations that succeed or fail one by one, in order for each row. Never throws for a single operation's fault. */
   batch(operations: readonly Operation[]): Promise<OperationOutcome[]>;
   /** Mutations of one row, all or nothing, one commit. */
@@ -330,7 +336,7 @@ export interface PinnedSnapshot extends AsyncDisposable {
 /** A table to read only, by default as of one moment. */
 export type SnapshotTable = Pick<
   Table,
-  'name' | 'get' | 'getSync' | 'getMany' | 'exists' | 'scan' | 'count'
+  'name' | 'get' | 'getSync' | 'getMany' | 'exists' | 'scan' | 'count' | 'explain'
 >;
 
 /** A named pin. */

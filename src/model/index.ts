@@ -4,6 +4,7 @@ export * from './filter_spec.ts';
 export * from './requests.ts';
 export * from './schema.ts';
 export * from './result.ts';
+export * from './explain.ts';
 export * from './api.ts';
 export * from './transactions.ts';
 export * from './names.ts';

@@ -8,7 +8,7 @@
  */
 import { compareRanges } from '../cell/index.ts';
 import { ALL_TIME } from '../model/index.ts';
-import type { FamilySettings, TimeRangeSpec } from '../model/index.ts';
+import type { FamilySettings, SourceRuledOut, TimeRangeSpec } from '../model/index.ts';
 import { oldestUnexpired } from './scan/time_checks.ts';
 import type { StoreFileInfo } from './store_file_info.ts';
 
@@ -44,30 +44,34 @@ export class FileWindow {
     this.#readLow = readLow;
   }
 
-  /** False only if no cell of the file has a time that the read shows. */
-  admitsTimes(file: StoreFileInfo): boolean {
+  /** Not null only if no cell of the file has a time that the read shows. */
+  refusesTimes(file: StoreFileInfo): SourceRuledOut | null {
     const { maxTimestampHigh: maxHigh, maxTimestampLow: maxLow } = file;
     const isExpired =
       maxHigh < this.#oldestHigh || (maxHigh === this.#oldestHigh && maxLow < this.#oldestLow);
-    if (isExpired) return false;
+    if (isExpired) return 'TTL';
     const range = this.#range;
-    if (range.isAllTime) return true;
+    if (range.isAllTime) return null;
     if (maxHigh < range.minHigh || (maxHigh === range.minHigh && maxLow < range.minLow)) {
-      return false;
+      return 'time range';
     }
     const { minTimestampHigh: minHigh, minTimestampLow: minLow } = file;
-    return minHigh < range.maxHigh || (minHigh === range.maxHigh && minLow < range.maxLow);
+    const isBefore =
+      minHigh < range.maxHigh || (minHigh === range.maxHigh && minLow < range.maxLow);
+    return isBefore ? null : 'time range';
   }
 
-  /** False only if the file has nothing for the read. */
-  admits(file: StoreFileInfo): boolean {
+  /** Why the file has nothing for the read; null: it may have something. */
+  refuses(file: StoreFileInfo): SourceRuledOut | null {
     const { firstRow, lastRow, minWriteHigh, minWriteLow } = file;
-    if (firstRow === null || lastRow === null) return false;
+    if (firstRow === null || lastRow === null) return 'empty';
     const isLater =
       minWriteHigh > this.#readHigh ||
       (minWriteHigh === this.#readHigh && minWriteLow > this.#readLow);
-    if (isLater || compare(lastRow, this.#from) < 0) return false;
-    return (this.#to.length === 0 || compare(firstRow, this.#to) < 0) && this.admitsTimes(file);
+    if (isLater) return 'write number';
+    if (compare(lastRow, this.#from) < 0) return 'key range';
+    if (this.#to.length > 0 && compare(firstRow, this.#to) >= 0) return 'key range';
+    return this.refusesTimes(file);
   }
 }
 

@@ -3,6 +3,7 @@ export type { OldCells } from './mutation_buffer.ts';
 export { RowLocks } from './row_locks.ts';
 export { Store } from './store.ts';
 export type { HistoryFile, SourceWishes } from './store.ts';
+export { StoreTally } from './explain_sources.ts';
 export { FileWindow } from './file_window.ts';
 export { StoreFile } from './store_file.ts';
 export type { FileContext } from './store_file.ts';

@@ -7,6 +7,7 @@ import type { CellSource } from '../cell/index.ts';
 import type { FamilySettings } from '../model/index.ts';
 import { DroppedAfter } from './drop_tag.ts';
 import { Memstore } from './memstore/index.ts';
+import type { SourceTally, StoreTally } from './explain_sources.ts';
 import type { FileWindow } from './file_window.ts';
 import type { StoreFile } from './store_file.ts';
 
@@ -30,6 +31,8 @@ export interface SourceWishes {
   readonly cacheBlocks: boolean;
   /** Rules files out: for scans at once, for points at each seek; absent: none. */
   readonly window?: FileWindow;
+  /** Told what is used, for explanations. */
+  readonly tally?: StoreTally | null;
 }
 
 export class Store {
@@ -52,22 +55,35 @@ export class Store {
 
   /** Fresh cursors, the newest first. The caller closes them. */
   sources(wishes: SourceWishes): CellSource[] {
+    const { points, cacheBlocks, window, tally = null } = wishes;
     const sources: CellSource[] = [this.memstore.cursor()];
     for (const memstore of this.frozen) sources.push(memstore.cursor());
-    const { points, cacheBlocks, window } = wishes;
+    if (tally !== null) {
+      sources[0] = tally.memstore(sources[0]!, this.memstore, 'memstore');
+      this.frozen.forEach((frozen, i) => {
+        sources[i + 1] = tally.memstore(sources[i + 1]!, frozen, 'frozen');
+      });
+    }
     const options = { cacheBlocks };
-    const open = (file: StoreFile): CellSource | null => {
-      if (points) return file.pointCursor(options, window);
-      return window?.admits(file.info) === false ? null : file.cursor(options);
+    const open = (file: StoreFile, kind: 'store' | 'history'): CellSource | null => {
+      const told = tally === null ? null : tally.file(file.info, kind);
+      if (points) return counted(file.pointCursor(options, window, told), told);
+      const refused = window === undefined ? null : window.refuses(file.info);
+      if (refused === null) return counted(file.cursor(options, told), told);
+      if (told !== null) told.ruledOut = refused;
+      return null;
     };
     for (const file of this.files) {
-      const source = open(file);
+      const source = open(file, 'store');
       if (source !== null) sources.push(source);
     }
     const { high, low } = wishes;
     for (const { file, dropHigh, dropLow, dropsByCell } of this.history) {
-      if (dropHigh < high || (dropHigh === high && dropLow <= low)) continue;
-      const source = open(file);
+      if (dropHigh < high || (dropHigh === high && dropLow <= low)) {
+        if (tally !== null) tally.file(file.info, 'history').ruledOut = 'drop TSO';
+        continue;
+      }
+      const source = open(file, 'history');
       if (source === null) continue;
       sources.push(dropsByCell ? new DroppedAfter(source, high, low) : source);
     }
@@ -99,3 +115,6 @@ export class Store {
     return bytes;
   }
 }
+
+const counted = (source: CellSource, tally: SourceTally | null): CellSource =>
+  tally === null ? source : tally.counted(source);

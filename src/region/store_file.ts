@@ -6,9 +6,11 @@ import { CellFields, END, WAIT, compareRanges } from '../cell/index.ts';
 import type { CellSource, CellView, NewestTimestamp, SeekKey, SourceState } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import type { FileSystem } from '../io/index.ts';
-import { HFileReader, PROBE_ABSENT, PROBE_WAIT } from '../hfile/index.ts';
-import type { BlockCache, CursorOptions, HFileReaderOptions } from '../hfile/index.ts';
+import { HFileReader, PROBE_ABSENT, PROBE_WAIT, WatchedFile } from '../hfile/index.ts';
+import type { BlockCache, BloomProbe, CursorOptions, HFileReaderOptions } from '../hfile/index.ts';
+import type { SourceTally } from './explain_sources.ts';
 import type { FileWindow } from './file_window.ts';
+import type { SourceRuledOut } from '../model/index.ts';
 import { rowRangeOf } from './row_range_source.ts';
 import type { StoreFileInfo } from './store_file_info.ts';
 
@@ -43,9 +45,9 @@ export class StoreFile {
   }
 
   /** A cursor over the file's rows of this region. It holds the file until it is closed. */
-  cursor(options: CursorOptions = {}): CellSource {
+  cursor(options: CursorOptions = {}, tally: SourceTally | null = null): CellSource {
     this.#holders++;
-    const source = new LazySource(this, options);
+    const source = new LazySource(this, options, tally);
     return rowRangeOf(source, this.info.fromRow, this.info.toRow);
   }
 
@@ -53,9 +55,13 @@ export class StoreFile {
    * A cursor for reads of single rows: a seek to a row that the file cannot hold, or for times that it does not have
    * (`window`, set before each seek), answers END without reading.
    */
-  pointCursor(options: CursorOptions = {}, window: FileWindow | null = null): CellSource {
+  pointCursor(
+    options: CursorOptions = {},
+    window: FileWindow | null = null,
+    tally: SourceTally | null = null,
+  ): CellSource {
     this.#holders++;
-    return new PointSource(this, options, window);
+    return new PointSource(this, options, window, tally);
   }
 
   /** The open reader, or null: `open` first. */
@@ -121,12 +127,16 @@ class LazySource implements CellSource {
   readonly #options: CursorOptions;
   readonly #noCell: CellView = new CellFields();
   cursor: CellSource | null = null;
+  probe: BloomProbe | null = null;
+  /** Told what is used of the file, for explanations. */
+  readonly tally: SourceTally | null;
   #isClosed = false;
 
-  constructor(file: StoreFile, options: CursorOptions) {
+  constructor(file: StoreFile, options: CursorOptions, tally: SourceTally | null) {
     this.file = file;
     this.newest = { high: file.info.maxTimestampHigh, low: file.info.maxTimestampLow };
     this.#options = options;
+    this.tally = tally;
     this.attach();
   }
 
@@ -139,7 +149,9 @@ class LazySource implements CellSource {
     if (this.cursor !== null) return true;
     const { reader } = this.file;
     if (reader === null) return false;
-    this.cursor = reader.cursor(this.#options);
+    const used = this.tally === null ? reader : new WatchedFile(reader, this.tally);
+    this.cursor = used.cursor(this.#options);
+    this.probe = used.probe;
     return true;
   }
 
@@ -168,8 +180,11 @@ class LazySource implements CellSource {
   }
 
   async load(): Promise<void> {
-    if (this.cursor === null) await this.file.open();
-    else await this.cursor.load();
+    if (this.cursor !== null) await this.cursor.load();
+    else {
+      if (this.tally !== null) this.tally.opened = true;
+      await this.file.open();
+    }
   }
 
   close(): void {
@@ -186,19 +201,25 @@ class PointSource extends LazySource {
   #waitsForBloom = false;
   #key: SeekKey | null = null;
 
-  constructor(file: StoreFile, options: CursorOptions, window: FileWindow | null) {
-    super(file, options);
+  constructor(
+    file: StoreFile,
+    options: CursorOptions,
+    window: FileWindow | null,
+    tally: SourceTally | null,
+  ) {
+    super(file, options, tally);
     this.#window = window;
   }
 
   override seek(key: SeekKey): SourceState {
     this.#waitsForBloom = false;
     const { row, rowAt, rowLength } = key;
-    if (!this.file.mayHoldRow(row, rowAt, rowLength)) return END;
-    if (this.#window?.admitsTimes(this.file.info) === false) return END;
+    if (!this.file.mayHoldRow(row, rowAt, rowLength)) return this.#refuse('key range');
+    const refused = this.#window === null ? null : this.#window.refusesTimes(this.file.info);
+    if (refused !== null) return this.#refuse(refused);
     if (!this.attach()) return WAIT;
-    const answer = this.file.reader!.probe.mightContainRow(row, rowAt, rowLength);
-    if (answer === PROBE_ABSENT) return END;
+    const answer = this.probe!.mightContainRow(row, rowAt, rowLength);
+    if (answer === PROBE_ABSENT) return this.#refuse('row Bloom filter');
     if (answer === PROBE_WAIT) {
       this.#waitsForBloom = true;
       this.#key = key;
@@ -210,6 +231,11 @@ class PointSource extends LazySource {
   override async load(): Promise<void> {
     if (!this.#waitsForBloom || this.#key === null) return super.load();
     const { row, rowAt, rowLength } = this.#key;
-    await this.file.reader!.probe.loadForRow(row, rowAt, rowLength);
+    await this.probe!.loadForRow(row, rowAt, rowLength);
+  }
+
+  #refuse(why: SourceRuledOut): SourceState {
+    if (this.tally !== null) this.tally.ruledOut = why;
+    return END;
   }
 }

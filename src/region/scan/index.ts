@@ -5,6 +5,7 @@ export { RegionScanner, checkBatch } from './region_scanner.ts';
 export type { RegionScanOptions, ScanStore } from './region_scanner.ts';
 export { openStores, selectFamily } from './selection.ts';
 export type { ReadMoment, ReadableStore } from './selection.ts';
+export { CellTally } from './explain_cells.ts';
 export { PointReader } from './point_reader.ts';
 export { NewestReader } from './newest_reader.ts';
 export { CompactionMatcher } from './compaction_matcher.ts';

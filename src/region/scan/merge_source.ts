@@ -30,6 +30,7 @@ import type {
 } from '../../cell/index.ts';
 import { invariant } from '../../io/index.ts';
 import { copyBytes } from './cell_batch.ts';
+import type { CellTally } from './explain_cells.ts';
 import { KeptBytes, SeekTarget, compareCellToKey, compareCells, sameRowAs } from './keys.ts';
 
 /** What the merge keeps of one source. */
@@ -55,8 +56,12 @@ class Slot {
 }
 
 /** The one source itself, or a merge. `sources` are newest first and belong to the result. */
-export function mergeOf(sources: readonly CellSource[], reversed: boolean): CellSource {
-  return sources.length === 1 ? sources[0]! : new MergeSource(sources, reversed);
+export function mergeOf(
+  sources: readonly CellSource[],
+  reversed: boolean,
+  tally: CellTally | null = null,
+): CellSource {
+  return sources.length === 1 ? sources[0]! : new MergeSource(sources, reversed, tally);
 }
 
 export class MergeSource implements CellSource {
@@ -66,6 +71,8 @@ export class MergeSource implements CellSource {
   readonly #order: Slot[];
   #live = 0;
   readonly #reversed: boolean;
+  /** Counts seeks that are put off, for explanations. */
+  readonly #tally: CellTally | null;
   /** A move is done but for the front, which is lazy and met WAIT. */
   #isAnswering = false;
   /** Progress of the step under way: slots below it are done. */
@@ -79,10 +86,15 @@ export class MergeSource implements CellSource {
    * `sources` are newest first; the merge closes them. A reversed merge is moved by `seekBeforeRow` and
    * `seekToLastRow` only, and reads one row at a time: behind its last cell `next` and `reseek` answer END.
    */
-  constructor(sources: readonly CellSource[], reversed: boolean = false) {
+  constructor(
+    sources: readonly CellSource[],
+    reversed: boolean = false,
+    tally: CellTally | null = null,
+  ) {
     this.#slots = sources.map((source, age) => new Slot(source, age));
     this.#order = [...this.#slots];
     this.#reversed = reversed;
+    this.#tally = tally;
     this.cell = sources.length > 0 ? sources[0]!.cell : NO_CELL;
   }
 
@@ -108,6 +120,11 @@ export class MergeSource implements CellSource {
     }
     this.#step = 0;
     return this.#answer();
+  }
+
+  /** What comes behind the current cell may be a source whose seek was put off: `next` would have to make it. */
+  get isNextPutOff(): boolean {
+    return this.#live > 1 && this.#order[1]!.isLazy;
   }
 
   next(): SourceState {
@@ -136,6 +153,7 @@ export class MergeSource implements CellSource {
         front.bound.set(key);
         front.cell = front.bound;
         front.isLazy = true;
+        if (this.#tally !== null) this.#tally.seeksPostponed++;
         this.#settleFront(front);
         continue;
       }
@@ -224,6 +242,7 @@ export class MergeSource implements CellSource {
         return WAIT;
       }
       front.isLazy = false;
+      if (this.#tally !== null) this.#tally.seeksMade++;
       if (state === END) this.#dropFront();
       else {
         front.cell = front.source.cell;

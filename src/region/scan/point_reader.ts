@@ -6,6 +6,7 @@ import type { CellSource, CellView, SourceState } from '../../cell/index.ts';
 import type { FamilySettings, ReadSpec, Result } from '../../model/index.ts';
 import type { FileWindow } from '../file_window.ts';
 import { CellBatch } from './cell_batch.ts';
+import type { CellTally } from './explain_cells.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
 import { MergeSource, mergeOf } from './merge_source.ts';
 import { selectFamily } from './selection.ts';
@@ -23,6 +24,7 @@ export interface PointStoreParts {
   readonly sources: readonly CellSource[];
   /** What the sources were made with: set for each read. */
   readonly window?: FileWindow;
+  readonly tally?: CellTally | null;
 }
 
 /** One family, as a point reader keeps it. */
@@ -31,13 +33,15 @@ class PointStore {
   readonly source: CellSource;
   readonly window: FileWindow | null;
   readonly scanner: StoreScanner;
+  readonly tally: CellTally | null;
   /** What the current spec reads of it; null for nothing. */
   spec: StoreScanSpec | null = null;
 
-  constructor({ settings, sources, window }: PointStoreParts, row: KeptBytes) {
+  constructor({ settings, sources, window, tally = null }: PointStoreParts, row: KeptBytes) {
     this.settings = settings;
     this.window = window ?? null;
-    this.source = mergeOf(sources, false);
+    this.tally = tally;
+    this.source = mergeOf(sources, false, tally);
     this.scanner = new StoreScanner(this.source, row, 'point');
   }
 }
@@ -131,6 +135,7 @@ export class PointReader {
               filter: null,
               storeLimit,
               storeOffset,
+              tally: store.tally,
             };
     }
     this.#spec = spec;

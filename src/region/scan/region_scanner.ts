@@ -9,6 +9,7 @@ import { invariant } from '../../io/index.ts';
 import { IncompatibleFilterException, STORE_LIMIT_NONE } from '../../model/index.ts';
 import type { FamilySettings, ScanSpec, TimeRangeSpec } from '../../model/index.ts';
 import type { BatchLimits, CellBatch } from './cell_batch.ts';
+import type { CellTally } from './explain_cells.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
 import { LazyStores } from './lazy_stores.ts';
 import { ROW_DONE, ROW_END_OF_SCAN, ROW_PAUSE, ROW_WAIT, StoreScanner } from './store_scanner.ts';
@@ -22,6 +23,7 @@ export interface ScanStore {
   /** In byte order, each once, not empty; null for the whole family. */
   readonly qualifiers: readonly Uint8Array[] | null;
   readonly timeRange: TimeRangeSpec;
+  readonly tally?: CellTally | null;
 }
 
 export interface RegionScanOptions {
@@ -83,9 +85,9 @@ export class RegionScanner {
     const open = (store: ScanStore): StoreScanner => {
       const scanner = new StoreScanner(store.source, this.#row, order);
       const { storeLimit, storeOffset, versions, raw } = spec;
-      const { settings, qualifiers, timeRange } = store;
+      const { settings, qualifiers, timeRange, tally = null } = store;
       scanner.begin(
-        { settings, qualifiers, timeRange, versions, raw, filter, storeLimit, storeOffset },
+        { settings, qualifiers, timeRange, versions, raw, filter, storeLimit, storeOffset, tally },
         options.readHigh,
         options.readLow,
         options.nowMs,
@@ -93,6 +95,9 @@ export class RegionScanner {
       return scanner;
     };
     this.#stores = options.stores.filter((store) => !isLazy(store)).map(open);
+    for (const store of options.stores) {
+      if (store.tally && isLazy(store)) store.tally.onDemand = true;
+    }
     this.#lazy = new LazyStores(options.stores.filter(isLazy).map(open), this.#row);
     if (this.#rowsLeft <= 0 || this.#stores.length === 0) this.#stage = ENDED;
   }

@@ -2,6 +2,7 @@
 import type { CellSource } from '../../cell/index.ts';
 import type { FamilyReadSpec, FamilySettings, ReadSpec, ScanSpec } from '../../model/index.ts';
 import { FileWindow } from '../file_window.ts';
+import type { CellTally } from './explain_cells.ts';
 import { mergeOf } from './merge_source.ts';
 import type { ScanStore } from './region_scanner.ts';
 
@@ -10,6 +11,7 @@ export interface ReadableStore {
   readonly settings: FamilySettings;
   /** Fresh cursors over memstores and files that the window admits, newest first; the caller closes them. */
   sources(window: FileWindow): CellSource[];
+  readonly tally?: CellTally | null;
 }
 
 /** What `spec` reads of a family; null for nothing. */
@@ -42,8 +44,9 @@ export function openStores(
     const window = new FileWindow();
     window.setTimes(store.settings, timeRange, spec.raw, moment.nowMs);
     window.setRows(spec.from, spec.to, moment.high, moment.low);
-    const source = mergeOf(store.sources(window), spec.reversed);
-    opened.push({ settings: store.settings, source, qualifiers, timeRange });
+    const { settings, tally = null } = store;
+    const source = mergeOf(store.sources(window), spec.reversed, tally);
+    opened.push({ settings, source, qualifiers, timeRange, tally });
   }
   return opened;
 }

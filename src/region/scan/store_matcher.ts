@@ -26,6 +26,16 @@ import type { CellFilter } from '../../filter/index.ts';
 import { ALL_TIME } from '../../model/index.ts';
 import type { FamilySettings, TimeRangeSpec } from '../../model/index.ts';
 import { COLUMN_DELETED, DeleteTracker, NOT_DELETED } from './delete_tracker.ts';
+import {
+  HIDDEN_COLUMN,
+  HIDDEN_DUPLICATE,
+  HIDDEN_FILTER,
+  HIDDEN_MARKER,
+  HIDDEN_TIME_RANGE,
+  HIDDEN_TTL,
+  HIDDEN_VERSIONS,
+} from './explain_cells.ts';
+import type { CellTally } from './explain_cells.ts';
 import { KeptBytes } from './keys.ts';
 import { NewVersionTracker } from './new_version_tracker.ts';
 import { compareToRange, isCellTtlExpired, oldestUnexpired } from './time_checks.ts';
@@ -62,6 +72,8 @@ export interface MatchSpec {
   readonly versions: number;
   readonly raw: boolean;
   readonly filter: CellFilter | null;
+  /** Counts what becomes of the cells, for explanations. */
+  readonly tally?: CellTally | null;
 }
 
 const UNLIMITED = 0x7fffffff;
@@ -71,6 +83,7 @@ export class StoreMatcher {
   #range: TimeRangeSpec = ALL_TIME;
   #raw = false;
   #filter: CellFilter | null = null;
+  #tally: CellTally | null = null;
   #seesPastMarkers = false;
   #minVersions = 0;
   /** Versions before the filter is asked, and after it. */
@@ -100,6 +113,7 @@ export class StoreMatcher {
     this.#range = spec.timeRange;
     this.#raw = spec.raw;
     this.#filter = filter;
+    this.#tally = spec.tally ?? null;
     this.#seesPastMarkers = settings.keepDeletedCells !== 'FALSE';
     this.#minVersions = settings.minVersions;
     this.#versionsAfterFilter = spec.raw ? versions : Math.min(versions, settings.versions);
@@ -140,32 +154,47 @@ export class StoreMatcher {
   /** The decision about a cell of the current row. Cells come in key order. */
   match(cell: CellView): Match {
     const { block, timestampAt } = cell;
-    if (this.#filter !== null && this.#filter.filterAllRemaining()) return MATCH_DONE;
+    if (this.#filter !== null && this.#filter.filterAllRemaining()) {
+      this.#tally?.hide(HIDDEN_FILTER);
+      return MATCH_DONE;
+    }
     if (!this.#enterColumn(cell)) {
+      this.#tally?.hide(HIDDEN_COLUMN);
       return this.#wanted >= this.#qualifiers!.length ? MATCH_NEXT_ROW : MATCH_NEXT_COLUMN;
     }
     const high = u32(block, timestampAt);
     const low = u32(block, timestampAt + 4);
     const type = block[timestampAt + 8]!;
     if (this.#minVersions <= 0 && this.#newVersions === null && this.#isExpired(high, low)) {
+      this.#tally?.hide(HIDDEN_TTL);
       return this.#leaveColumn(cell);
     }
-    if (cell.tagsLength > 0 && isCellTtlExpired(cell, high, low, this.#nowMs)) return MATCH_SKIP;
+    if (cell.tagsLength > 0 && isCellTtlExpired(cell, high, low, this.#nowMs)) {
+      this.#tally?.hide(HIDDEN_TTL);
+      return MATCH_SKIP;
+    }
     if (!this.#raw) {
       if (type !== TYPE_PUT) return this.#remember(cell, type, high, low);
       if (this.#newVersions !== null) {
         const { writeHigh, writeLow } = cell;
-        if (this.#newVersions.hides(high, low, writeHigh, writeLow)) return MATCH_SKIP;
+        if (this.#newVersions.hides(high, low, writeHigh, writeLow)) {
+          this.#tally?.hide(HIDDEN_MARKER);
+          return MATCH_SKIP;
+        }
       } else if (!this.#deletes.isEmpty) {
         const deleted = this.#deletes.hides(high, low);
         if (deleted !== NOT_DELETED) {
+          this.#tally?.hide(HIDDEN_MARKER);
           return deleted === COLUMN_DELETED ? this.#leaveColumn(cell) : MATCH_SKIP;
         }
       }
     }
     if (!this.#range.isAllTime) {
       const order = compareToRange(this.#range, high, low);
-      if (order !== 0) return order > 0 ? MATCH_SKIP : this.#leaveColumn(cell);
+      if (order !== 0) {
+        this.#tally?.hide(HIDDEN_TIME_RANGE);
+        return order > 0 ? MATCH_SKIP : this.#leaveColumn(cell);
+      }
     }
     return this.#matchVersions(cell, type, high, low);
   }
@@ -229,6 +258,7 @@ export class StoreMatcher {
   }
 
   #remember(cell: CellView, type: number, high: number, low: number): Match {
+    if (this.#tally !== null) this.#tally.markers++;
     const order = this.#range.isAllTime ? 0 : compareToRange(this.#range, high, low);
     const acts = this.#seesPastMarkers ? order === 0 : order >= 0;
     const isOfFamily = type === TYPE_DELETE_FAMILY || type === TYPE_DELETE_FAMILY_VERSION;
@@ -243,13 +273,21 @@ export class StoreMatcher {
   }
 
   #matchVersions(cell: CellView, type: number, high: number, low: number): Match {
-    if (!this.#isWanted(cell)) return MATCH_SKIP;
+    if (!this.#isWanted(cell)) {
+      this.#tally?.hide(HIDDEN_COLUMN);
+      return MATCH_SKIP;
+    }
     if (high === this.#lastHigh && low === this.#lastLow && type === this.#lastType) {
+      this.#tally?.hide(HIDDEN_DUPLICATE);
       return MATCH_SKIP; // An equal key that was written before.
     }
     const isExplicit = this.#qualifiers !== null && this.#newVersions === null;
     const code = isExplicit ? this.#countExplicit(high, low) : this.#countAny(type, high, low);
-    if (code >= MATCH_SKIP) return this.#leaveColumn(cell);
+    if (code >= MATCH_SKIP) {
+      this.#tally?.hide(this.#count > this.#versionsMax ? HIDDEN_VERSIONS : HIDDEN_TTL);
+      return this.#leaveColumn(cell);
+    }
+    this.#tally?.because(HIDDEN_VERSIONS);
     this.#lastHigh = high;
     this.#lastLow = low;
     this.#lastType = type;
@@ -289,7 +327,12 @@ export class StoreMatcher {
   /** HBase: UserScanQueryMatcher#mergeFilterResponse. */
   #askFilter(filter: CellFilter, cell: CellView, code: Match): Match {
     let merged: Match = code;
-    switch (filter.filterCell(cell)) {
+    const answer = filter.filterCell(cell);
+    if (this.#tally !== null) {
+      if (answer >= FILTER_SKIP) this.#tally.hide(HIDDEN_FILTER);
+      else if (answer !== FILTER_INCLUDE) this.#tally.because(HIDDEN_FILTER);
+    }
+    switch (answer) {
       case FILTER_INCLUDE:
         break;
       case FILTER_INCLUDE_AND_NEXT_COL:
@@ -309,6 +352,7 @@ export class StoreMatcher {
     }
     this.#countAfterFilter++;
     if (this.#countAfterFilter <= this.#versionsAfterFilter) return merged;
+    this.#tally?.hide(HIDDEN_VERSIONS);
     return merged === MATCH_INCLUDE_NEXT_ROW ? MATCH_NEXT_ROW : MATCH_NEXT_COLUMN;
   }
 }

@@ -8,7 +8,10 @@ import { END, READY, WAIT, compareRanges } from '../../cell/index.ts';
 import type { CellSource, CellView, SeekKey, SourceState } from '../../cell/index.ts';
 import type { CellFilter } from '../../filter/index.ts';
 import type { CellBatch } from './cell_batch.ts';
+import { HIDDEN_FILTER, HIDDEN_READ_POINT, HIDDEN_STORE_LIMIT } from './explain_cells.ts';
+import type { CellTally } from './explain_cells.ts';
 import { KeptBytes, SeekTarget, compareCellToKey, sameRowAs } from './keys.ts';
+import { MergeSource } from './merge_source.ts';
 import {
   MATCH_DONE,
   MATCH_HINT,
@@ -55,11 +58,13 @@ export class StoreScanner {
   /** READY: the source stands on a cell of the row being read or of one still to come. */
   state: SourceState = END;
   readonly source: CellSource;
+  readonly #merge: MergeSource | null;
   readonly #matcher: StoreMatcher = new StoreMatcher();
   readonly #order: RowOrder;
   #filter: CellFilter | null = null;
   /** The filter, if it says what it costs. */
   #costly: CellFilter | null = null;
+  #tally: CellTally | null = null;
   #storeLimitEnd = 0;
   #storeOffset = 0;
   #readHigh = 0;
@@ -78,6 +83,7 @@ export class StoreScanner {
 
   constructor(source: CellSource, row: KeptBytes, order: RowOrder) {
     this.source = source;
+    this.#merge = source instanceof MergeSource ? source : null;
     this.#row = row;
     this.#order = order;
   }
@@ -87,6 +93,7 @@ export class StoreScanner {
     this.#matcher.begin(spec, nowMs);
     this.#filter = spec.filter;
     this.#costly = spec.filter?.takeWork === undefined ? null : spec.filter;
+    this.#tally = spec.tally ?? null;
     this.#storeOffset = spec.storeOffset;
     this.#storeLimitEnd = spec.storeLimit + spec.storeOffset;
     this.#readHigh = readHigh;
@@ -112,6 +119,10 @@ export class StoreScanner {
   /** Gives the row up without reading on. */
   skipRow(): void {
     this.#inRow = true;
+    if (this.#tally !== null) {
+      this.#tally.hide(HIDDEN_FILTER);
+      this.#tally.stand(this.source.cell);
+    }
     this.#leaveRow();
   }
 
@@ -162,10 +173,12 @@ export class StoreScanner {
         (cell.writeHigh === this.#readHigh && cell.writeLow > this.#readLow)
       ) {
         this.#move = NEXT;
+        this.#tally?.hide(HIDDEN_READ_POINT);
         continue;
       }
       if (batch.cutsEarly && batch.cut()) return ROW_PAUSE;
       const match = this.#matcher.match(cell);
+      this.#tally?.stand(cell);
       if (this.#costly !== null) batch.examined += this.#costly.takeWork!();
       if (match <= MATCH_INCLUDE_NEXT_ROW) {
         this.#countInRow++;
@@ -174,10 +187,17 @@ export class StoreScanner {
         this.#setMove(this.#countInRow < this.#storeLimitEnd ? match : MATCH_NEXT_ROW, cell);
         const isWanted =
           this.#countInRow > this.#storeOffset && this.#countInRow <= this.#storeLimitEnd;
+        if (this.#tally !== null) this.#countKept(this.#tally, isWanted);
         if (isWanted && this.#keep(cell, batch)) return ROW_PAUSE;
       } else if (match === MATCH_DONE) return ROW_END_OF_SCAN;
       else this.#setMove(match, cell);
     }
+  }
+
+  #countKept(tally: CellTally, isWanted: boolean): void {
+    if (!isWanted) tally.hide(HIDDEN_STORE_LIMIT);
+    else tally.kept++;
+    if (this.#countInRow >= this.#storeLimitEnd) tally.because(HIDDEN_STORE_LIMIT);
   }
 
   #keep(cell: CellView, batch: CellBatch): boolean {
@@ -258,11 +278,13 @@ export class StoreScanner {
       this.#move = NEXT;
       return;
     }
+    if (this.#tally !== null) this.#tally.hintsGiven++;
     const { row, rowAt, rowLength } = hint;
     const { buf, length } = this.#row;
     const order = compareRanges(row, rowAt, rowLength, buf, 0, length);
     if (order === 0 || (order > 0 && this.#order === 'forward')) {
       this.#seekHint(hint, cell);
+      if (this.#tally !== null && this.#move === TO_TARGET) this.#tally.hintsFollowed++;
       return;
     }
     if (this.#order === 'forward') {
@@ -273,6 +295,7 @@ export class StoreScanner {
     if (order < 0 && this.#order === 'reversed') {
       this.#targetRow.setWithZero(row.subarray(rowAt, rowAt + rowLength), rowLength);
       this.#hasEarlierRow = true;
+      if (this.#tally !== null) this.#tally.hintsFollowed++;
     }
   }
 
@@ -307,10 +330,13 @@ export class StoreScanner {
     const { source } = this;
     if (this.#move === NEXT) return source.next();
     while (this.#steps < STEPS_MAX) {
+      // Older versions in files that were put off: the seek leaves them where they are.
+      if (this.#merge !== null && this.#merge.isNextPutOff) break;
       const state = source.next();
       if (state !== READY) return state;
       this.#steps++;
       if (compareCellToKey(source.cell, this.#target) >= 0) return READY;
+      this.#tally?.passOver(source.cell, this.#move === TO_NEXT_ROW);
     }
     return source.reseek(this.#target);
   }
