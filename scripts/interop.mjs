@@ -1,11 +1,10 @@
 // npm run test:interop: exports, imports and HFiles there and back through Apache HBase's own Export, Import, bulk load and
-// HFilePrettyPrinter, compared cell by cell. With --bench [rows]: the time of both Exports on the same rows instead. Needs a JDK of 17 or newer and Maven; starts one JVM and ends it.
-import { spawn, spawnSync } from 'node:child_process';
+// HFilePrettyPrinter, compared cell by cell. Needs a JDK of 17 or newer and Maven; starts one JVM and ends it.
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
+import { HBase } from './interop/hbase.mjs';
 import { ROOT, newFolder, readSource, transpile, writeBuilt } from './sim_build.mjs';
 
 const built = newFolder('interop');
@@ -24,84 +23,6 @@ const load = (name) => import(pathToFileURL(path.join(built, 'src', name, 'index
 const { open } = await load('engine');
 const { realEnv } = await load('io');
 const { exportTables, importTables, verifyExport } = await load('backup');
-
-const OPENS = [
-  'java.lang',
-  'java.lang.reflect',
-  'java.nio',
-  'java.util',
-  'java.util.concurrent',
-  'java.io',
-  'sun.nio.ch',
-  'jdk.internal.ref',
-]
-  .map((name) => `--add-opens=java.base/${name}=ALL-UNNAMED`)
-  .concat([
-    '--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED',
-    '--add-exports=java.security.jgss/sun.security.krb5=ALL-UNNAMED',
-  ]);
-
-/** Apache HBase in a process of its own. */
-class HBase {
-  #process;
-  #waiting = [];
-  #answer = [];
-
-  async start() {
-    const install = spawnSync(path.join(ROOT, 'scripts', 'interop', 'install'), {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      encoding: 'utf8',
-    });
-    if (install.status !== 0) throw new Error('HBase could not be installed');
-    const target = install.stdout.trim();
-    const verbose = process.env.INTEROP_LOG === undefined ? 'error' : process.env.INTEROP_LOG;
-    const args = [
-      '-Xmx1500m',
-      '-XX:+UseSerialGC',
-      ...OPENS,
-      `-Dtest.build.data.basedirectory=${work}/hbase`,
-      `-Dhadoop.tmp.dir=${work}/hadoop`,
-      `-Dorg.slf4j.simpleLogger.defaultLogLevel=${verbose}`,
-      '-cp',
-      `${target}/classes:${target}/lib/*`,
-      'Interop',
-    ];
-    this.#process = spawn('java', args, {
-      cwd: work,
-      stdio: ['pipe', 'pipe', verbose === 'error' ? 'ignore' : 'inherit'],
-    });
-    process.on('exit', () => this.#process.kill('SIGKILL'));
-    const ready = new Promise((resolve, reject) => {
-      this.#process.once('exit', (code) => reject(new Error(`HBase ended with ${code}`)));
-      createInterface({ input: this.#process.stdout }).on('line', (line) => {
-        if (line === 'ready') resolve();
-        else if (line.startsWith(' ')) this.#answer.push(line.slice(1));
-        else this.#settle(line);
-      });
-    });
-    await ready;
-  }
-
-  #settle(line) {
-    const { resolve, reject, command } = this.#waiting.shift();
-    const answer = this.#answer;
-    this.#answer = [];
-    if (line === 'ok') resolve(answer);
-    else reject(new Error(`${command}: ${line}`));
-  }
-
-  run(...words) {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject, command: words.join(' ') });
-      this.#process.stdin.write(`${words.join('\t')}\n`);
-    });
-  }
-
-  stop() {
-    this.#process.removeAllListeners('exit');
-    this.#process.kill('SIGKILL');
-  }
-}
 
 const TYPES = { Put: 4, Delete: 8, DeleteFamilyVersion: 10, DeleteColumn: 12, DeleteFamily: 14 };
 
@@ -179,37 +100,10 @@ async function fill(store, table) {
 
 const env = realEnv();
 const store = await open(path.join(work, 'store'), { env });
-const hbase = new HBase();
+const hbase = new HBase({ work, suite: path.join(ROOT, 'scripts', 'interop') });
 await hbase.start();
 const url = (name) => `file://${path.join(work, name)}`;
-/** The same rows in both; each exports them, once to warm up and then for the clock. */
-async function bench(rows) {
-  await hbase.run('create', 'b', 'f');
-  await hbase.run('rows', 'b', String(rows), '100');
-  const times = [];
-  for (const round of [1, 2]) {
-    const [line] = await hbase.run('export', 'b', url(`bench-${round}`), '1');
-    times.push(Number(line.split('\t')[1]));
-  }
-  await store.admin.createTable({ name: 'b', families: ['f'] });
-  await importTables(store, env, path.join(work, 'bench-1'), { rename: { '': 'b' } });
-  const ours = [];
-  for (const round of [1, 2]) {
-    const began = performance.now();
-    await exportTables(store, env, ['b'], path.join(work, `bench-ours-${round}`));
-    ours.push(performance.now() - began);
-  }
-  const [theirs, own] = [Math.min(...times), Math.min(...ours)];
-  console.log(
-    `${rows} rows of 4 cells: HBase's Export ${theirs} ms, Cellar's ${own.toFixed(0)} ms, ${(theirs / own).toFixed(1)} times`,
-  );
-}
-
 try {
-  if (process.argv[2] === '--bench') {
-    await bench(Number(process.argv[3] ?? 50_000));
-    process.exit();
-  }
   await fill(store, 't');
   const ours = await cellsOf(store, 't');
 

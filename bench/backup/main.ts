@@ -1,192 +1,174 @@
 /**
  * Backups, exports, restores and forks of one table, each beside what it can be judged by in the same run: a full backup beside
- * a plain copy with sync of the same bytes, an incremental one beside the full one, exports by MB a second of one core.
+ * a plain copy with sync of the same bytes, an incremental one beside the full one, our Export beside HBase's on the same rows.
  *
- *     npm run bench:backup                    512 MB
- *     npm run bench:backup -- --mb 2048       as large as asked for
- *     npm run bench:backup -- --quick         48 MB: does it work; no figures to compare by
+ *     npm run bench:backup                    500 MB, three rounds, into bench/results/backup.{json,md} and bench/plots/backup-*.svg
+ *     npm run bench:backup -- --mb 2000       as large as asked for
+ *     npm run bench:backup -- --only load,backup
+ *     npm run bench:backup -- --suite DIR     DIR/install fetches HBase (default: scripts/interop)
+ *     npm run bench:backup -- --quick         48 MB, one round: does it work; no figures to compare by
  */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import {
-  createBackup,
-  exportTables,
-  forkStore,
-  importTables,
-  restoreBackup,
-  verifyBackups,
-} from '../../src/backup/index.ts';
-import { open } from '../../src/engine/index.ts';
-import type { EmbeddedConnection } from '../../src/engine/index.ts';
-import { realEnv } from '../../src/io/index.ts';
+import { load, machine } from '../engine/machine.ts';
+import { ROOT } from '../engine/peers.ts';
+import { hbaseExports, missingForHBase } from './hbase_export.ts';
+import { goalOf, plotOf, reportOf, workResult } from './report.ts';
+import type { BackupRun, Goal, WorkResult } from './report.ts';
+import { sizeOf } from './steps.ts';
+import type { StepResult, Timed } from './steps.ts';
 
-const MEGABYTE = 1_000_000;
-const VALUE_BYTES = 900;
-const CHUNK = 1024 * 1024;
+const STEPS = [
+  'load',
+  'backup',
+  'verify',
+  'restore',
+  'fork',
+  'export sequencefile',
+  'import',
+  'export hfile',
+  'export jsonl',
+  'export csv',
+  'hbase',
+];
+/** Names of steps without the format of an export. */
+const stepName = (step: string): string => step.split(' ')[0]!;
 
 const { values: flags } = parseArgs({
   options: {
-    mb: { type: 'string', default: '512' },
+    mb: { type: 'string', default: '500' },
+    rounds: { type: 'string', default: '3' },
+    'hbase-rows': { type: 'string', default: '200000' },
     quick: { type: 'boolean', default: false },
-    dir: { type: 'string', default: path.resolve('bench/peers/backup-data') },
+    only: { type: 'string' },
+    suite: { type: 'string', default: path.join(ROOT, 'scripts', 'interop') },
+    dir: { type: 'string', default: path.join(ROOT, 'bench', 'peers', 'backup-data') },
+    save: { type: 'string' },
   },
 });
 const megabytes = flags.quick ? 48 : Number(flags.mb);
-const rows = Math.floor((megabytes * MEGABYTE) / (VALUE_BYTES + 40));
-const dir = flags.dir;
-const env = realEnv();
+const rounds = flags.quick ? 1 : Number(flags.rounds);
+const hbaseRows = flags.quick ? 5_000 : Number(flags['hbase-rows']);
+const only = flags.only?.split(',') ?? null;
+const dir = path.resolve(flags.dir);
+const name = flags.save ?? (flags.quick ? 'backup-quick' : 'backup');
 
-interface Timed {
-  readonly ms: number;
-  /** Processor time of this process, all threads. */
-  readonly cpuMs: number;
+const works: WorkResult[] = [];
+const goals: Goal[] = [];
+const notes: string[] = [];
+const loadBefore = load();
+
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+function child(step: string): StepResult {
+  const config = JSON.stringify({ step, dir, megabytes, rounds });
+  const file = path.join(import.meta.dirname, 'child.js');
+  const run = spawnSync(process.execPath, [file, config], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (run.status !== 0) throw new Error(`step ${step} ended with ${run.status}`);
+  return JSON.parse(run.stdout) as StepResult;
 }
 
-async function timed(work: () => Promise<unknown>): Promise<Timed> {
-  const cpu = process.cpuUsage();
-  const began = performance.now();
-  await work();
-  const used = process.cpuUsage(cpu);
-  return { ms: performance.now() - began, cpuMs: (used.user + used.system) / 1000 };
-}
+const ratios = (a: readonly Timed[], b: readonly Timed[], of: (time: Timed) => number): number[] =>
+  a.map((time, i) => of(time) / of(b[i]!));
 
-function sizeOf(folder: string): number {
-  let bytes = 0;
-  for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
-    if (entry.isFile()) bytes += statSync(path.join(entry.parentPath, entry.name)).size;
+function note({ step, bytes, peakRssMiB, times }: StepResult): void {
+  for (const [what, taken] of Object.entries(times)) {
+    const part = what === 'incremental' ? bytes / 100 : bytes;
+    const result = workResult(what, taken, part, peakRssMiB);
+    works.push(result);
+    say(
+      `${what.padEnd(22)} ${result.ms.median.toFixed(0).padStart(8)} ms ${result.megabytesPerCoreSecond.toFixed(0).padStart(6)} MB/s a core, peak RSS ${peakRssMiB.toFixed(0)} MiB`,
+    );
   }
-  return bytes;
-}
-
-/** The yardstick: read, write, sync, file by file. */
-function plainCopy(from: string, to: string): void {
-  const buf = Buffer.allocUnsafe(CHUNK);
-  for (const entry of readdirSync(from, { withFileTypes: true, recursive: true })) {
-    if (!entry.isFile()) continue;
-    const source = path.join(entry.parentPath, entry.name);
-    const target = path.join(to, path.relative(from, source));
-    mkdirSync(path.dirname(target), { recursive: true });
-    const input = openSync(source, 'r');
-    const output = openSync(target, 'w');
-    for (;;) {
-      const count = readSync(input, buf, 0, CHUNK, null);
-      if (count === 0) break;
-      writeSync(output, buf, 0, count);
-    }
-    fsyncSync(output);
-    closeSync(output);
-    closeSync(input);
-  }
-}
-
-/** Pseudo-random values, so that nothing compresses them. */
-function valueAt(seed: number): Buffer {
-  const value = Buffer.allocUnsafe(VALUE_BYTES);
-  let state = (seed * 2654435761) >>> 0 || 1;
-  for (let i = 0; i < VALUE_BYTES; i += 4) {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    value.writeUInt32LE(state, i);
-  }
-  return value;
-}
-
-async function fill(
-  store: EmbeddedConnection,
-  from: number,
-  to: number,
-  salt: number,
-): Promise<void> {
-  const table = store.table('t');
-  for (let at = from; at < to; at += 1000) {
-    const batch = [];
-    for (let i = at; i < Math.min(to, at + 1000); i++) {
-      batch.push({
-        put: `row${String(i).padStart(10, '0')}`,
-        values: { 'f:q': valueAt(i + salt) },
-        options: { durability: 'ASYNC_WAL' as const },
-      });
-    }
-    for (const outcome of await table.batch(batch)) if (!outcome.ok) throw outcome.error;
-  }
-}
-
-const lines: string[] = [];
-function report(what: string, { ms, cpuMs }: Timed, bytes: number, note = ''): void {
-  const rate = (bytes / MEGABYTE / (ms / 1000)).toFixed(0);
-  const perCore = (bytes / MEGABYTE / (cpuMs / 1000)).toFixed(0);
-  lines.push(
-    `${what.padEnd(26)} ${(ms / 1000).toFixed(2).padStart(8)} s ${rate.padStart(7)} MB/s ${perCore.padStart(7)} MB/s a core  ${note}`,
+  if (step !== 'backup') return;
+  const { copy = [], full = [], incremental = [] } = times;
+  const wall = (time: Timed): number => time.ms;
+  const cpu = (time: Timed): number => time.cpuMs;
+  goals.push(
+    goalOf('full backup over a plain copy, time', ratios(full, copy, wall), { atMost: 1.5 }, '×'),
+    goalOf('full backup over a plain copy, CPU', ratios(full, copy, cpu), { atMost: 1.5 }, '×'),
+    goalOf(
+      'incremental after 1 % over a full one, time',
+      ratios(incremental, full, wall).map((ratio) => 100 * ratio),
+      { atMost: 5 },
+      '%',
+    ),
+    goalOf('peak RSS of backups', [peakRssMiB * 1.048576], { atMost: 200 }, 'MB'),
   );
-  process.stderr.write(`${lines.at(-1)}\n`);
+}
+
+async function besideHBase(): Promise<void> {
+  const missing = missingForHBase();
+  if (missing !== null) {
+    notes.push(`HBase's Export was left out: ${missing}.`);
+    return;
+  }
+  const theirs = await hbaseExports(flags.suite, dir, { rows: hbaseRows, rounds });
+  const result = child('hbase-rows');
+  // The first of each is warming up.
+  const ours = result.times['export']!.slice(1);
+  const bytes = sizeOf(path.join(dir, 'hbase-1'));
+  works.push(workResult("HBase's Export", theirs, bytes, null));
+  works.push(workResult('our export of the same rows', ours, bytes, result.peakRssMiB));
+  const wall = ratios(theirs, ours, (time) => time.ms);
+  const cpu = ratios(theirs, ours, (time) => time.cpuMs);
+  goals.push(goalOf("SequenceFile export: HBase's time over ours", wall, { atLeast: 5 }, '×'));
+  goals.push(goalOf("SequenceFile export: HBase's CPU over ours", cpu, { atLeast: 5 }, '×'));
+  notes.push(
+    `HBase's Export: ${hbaseRows} rows of 4 cells of 100 bytes, local job runner, one region server in the same process, whose processor time counts with it.`,
+  );
+}
+
+function save(): void {
+  const run: BackupRun = {
+    taken: new Date().toISOString(),
+    megabytes,
+    rounds,
+    loadBefore,
+    machine: machine(),
+    works,
+    goals,
+    notes,
+  };
+  const results = path.join(ROOT, 'bench', 'results');
+  mkdirSync(results, { recursive: true });
+  writeFileSync(path.join(results, `${name}.json`), `${JSON.stringify(run, null, 2)}\n`);
+  writeFileSync(path.join(results, `${name}.md`), reportOf(run));
+  const subtitle = `${megabytes} MB, ${rounds} rounds, ${run.taken.slice(0, 10)}`;
+  const plots = path.join(ROOT, 'bench', 'plots');
+  const isPeer = (what: string): boolean => what === 'copy' || what.startsWith('HBase');
+  const bars = (of: (work: WorkResult) => number): Parameters<typeof plotOf>[2] =>
+    works.map((work) => ({ name: work.what, value: of(work), ours: !isPeer(work.what) }));
+  writeFileSync(
+    path.join(plots, `${name}-time.svg`),
+    plotOf('Backups and exports', 'ms, less is better', bars(({ ms }) => ms.median), subtitle),
+  );
+  writeFileSync(
+    path.join(plots, `${name}-cpu.svg`),
+    plotOf(
+      'Backups and exports: work of a core',
+      'MB/s a core, more is better',
+      bars((work) => work.megabytesPerCoreSecond),
+      subtitle,
+    ),
+  );
+  process.stdout.write(`${reportOf(run)}\n`);
 }
 
 rmSync(dir, { recursive: true, force: true });
 mkdirSync(dir, { recursive: true });
-const at = (name: string): string => path.join(dir, name);
-const store = await open(at('store'), { env, autoCompact: false });
 try {
-  await store.admin.createTable({ name: 't', families: ['f'] });
-  const load = await timed(() => fill(store, 0, rows, 0));
-  await store.admin.flush();
-  const bytes = sizeOf(at('store/data'));
-  report('load', load, bytes, `${rows} rows, ${(bytes / MEGABYTE).toFixed(0)} MB of store files`);
-  // Twice each, the better counts: whose turn it is shall not decide.
-  const copies: Timed[] = [];
-  const fulls: Timed[] = [];
-  for (const round of [1, 2]) {
-    copies.push(await timed(async () => plainCopy(at('store/data'), at(`copy${round}`))));
-    fulls.push(await timed(() => createBackup(store.server, at(`backups${round}`))));
+  for (const step of STEPS) {
+    if (only !== null && !only.includes(step) && !only.includes(stepName(step))) continue;
+    if (step === 'hbase') await besideHBase();
+    else note(child(step));
   }
-  const best = (times: readonly Timed[]): Timed => times.reduce((a, b) => (a.ms < b.ms ? a : b));
-  const copy = best(copies);
-  const full = best(fulls);
-  report('plain copy with sync', copy, bytes);
-  report('full backup', full, bytes, `${(full.ms / copy.ms).toFixed(2)} times the copy (goal 1.5)`);
-  await fill(store, 0, Math.ceil(rows / 100), 7);
-  const incremental = await timed(() =>
-    createBackup(store.server, at('backups2'), { incremental: true }),
-  );
-  const share = ((100 * incremental.ms) / full.ms).toFixed(1);
-  report(
-    'incremental after 1 %',
-    incremental,
-    bytes / 100,
-    `${share} % of the full one's time (goal 5 %)`,
-  );
-  report('verify', await timed(() => verifyBackups(env, at('backups2'), null)), bytes);
-  report('restore', await timed(() => restoreBackup(env, at('backups2'), at('restored'))), bytes);
-  report('fork', await timed(() => forkStore(store.server, at('fork'))), bytes);
-  for (const format of ['sequencefile', 'hfile', 'jsonl', 'csv'] as const) {
-    const out = at(`export-${format}`);
-    report(
-      `export ${format}`,
-      await timed(() => exportTables(store, env, ['t'], out, { format })),
-      bytes,
-    );
-  }
-  const other = await open(at('other'), { env });
-  report(
-    'import sequencefile',
-    await timed(() => importTables(other, env, at('export-sequencefile'), { create: true })),
-    bytes,
-  );
-  await other.close();
+  save();
 } finally {
-  await store.close();
-  await env.executor.close();
   rmSync(dir, { recursive: true, force: true });
 }
-const peak = process.resourceUsage().maxRSS / 1024;
-lines.push(`peak RSS ${peak.toFixed(0)} MB (goal: under 200 MB for 2 GB)`);
-process.stdout.write(`${lines.join('\n')}\n`);

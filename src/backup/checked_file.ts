@@ -32,6 +32,9 @@ export class CheckedWriter {
   #written = 0;
   #synced = 0;
   #crc = 0;
+  /** The sync under way: what is written meanwhile is the next one's. */
+  #sync: Promise<void> = Promise.resolve();
+  #syncFailure: { readonly error: unknown } | null = null;
 
   private constructor(work: Work, handle: FileHandle) {
     this.path = handle.path;
@@ -66,11 +69,22 @@ export class CheckedWriter {
     this.#crc = crc32(data, this.#crc);
     await this.#handle.write(data, this.#written);
     this.#written += data.length;
-    if (this.#written - this.#synced >= SYNC_EVERY) {
-      await this.#handle.sync();
-      this.#synced = this.#written;
-    }
+    if (this.#written - this.#synced >= SYNC_EVERY) await this.#syncAhead();
     await this.#work.step(data.length);
+  }
+
+  /** Starts a sync of what is written, once the one before it is done. */
+  async #syncAhead(): Promise<void> {
+    await this.#settleSync();
+    this.#synced = this.#written;
+    this.#sync = this.#handle.sync().catch((error: unknown) => {
+      this.#syncFailure = { error };
+    });
+  }
+
+  async #settleSync(): Promise<void> {
+    await this.#sync;
+    if (this.#syncFailure !== null) throw this.#syncFailure.error;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -80,6 +94,7 @@ export class CheckedWriter {
   /** Syncs and closes; the folder's entry is the caller's to sync. `path` is what the entry says. */
   async finish(path: string): Promise<FileEntry> {
     await this.drain();
+    await this.#settleSync();
     await this.#handle.sync();
     await this.#handle.close();
     return { path, sizeBytes: this.#written, crc32: crcText(this.#crc) };
@@ -108,15 +123,40 @@ export async function* chunksOf(env: Env, path: string): AsyncGenerator<Uint8Arr
   }
 }
 
+/** Hands a file over in chunks, each valid until its promise settles: the next one is read meanwhile. */
+async function eachChunk(
+  env: Env,
+  path: string,
+  use: (chunk: Uint8Array) => Promise<void>,
+): Promise<void> {
+  const handle = await env.fs.open(path, 'read');
+  let buf: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
+  let ahead: Buffer | null = null;
+  try {
+    let at = 0;
+    let length = await handle.read(buf, at);
+    while (length > 0) {
+      at += length;
+      const chunk = buf.subarray(0, length);
+      if (length < buf.length) return await use(chunk);
+      ahead ??= Buffer.allocUnsafeSlow(CHUNK_SIZE);
+      [length] = await Promise.all([handle.read(ahead, at), use(chunk)]);
+      [buf, ahead] = [ahead, buf];
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
 /** The length and CRC of a file as it is now. */
 export async function readEntry(work: Work, path: string): Promise<Omit<FileEntry, 'path'>> {
   let crc = 0;
   let sizeBytes = 0;
-  for await (const chunk of chunksOf(work.env, path)) {
+  await eachChunk(work.env, path, (chunk) => {
     crc = crc32(chunk, crc);
     sizeBytes += chunk.length;
-    await work.step(chunk.length);
-  }
+    return work.step(chunk.length);
+  });
   return { sizeBytes, crc32: crcText(crc) };
 }
 
@@ -148,7 +188,8 @@ export async function entryLengthFault(
 
 /**
  * Copies a file, checking it against its entry on the way if one is given. The copy is on the disk when this settles, its
- * folder's entry is not. Throws CorruptionException for a source that is not as the entry says; the copy is gone then.
+ * folder's entry is not. Where the file system can, both share their blocks (reflink). Throws CorruptionException for a source
+ * that is not as the entry says; the copy is gone then.
  */
 export async function copyChecked(
   work: Work,
@@ -156,18 +197,42 @@ export async function copyChecked(
   to: string,
   expected: Omit<FileEntry, 'path'> | null,
 ): Promise<Omit<FileEntry, 'path'>> {
+  if (work.clones && (await work.env.fs.clone(from, to))) {
+    return checkClone(work, from, to, expected);
+  }
+  work.clones = false;
   const writer = await CheckedWriter.create(work, to);
   try {
-    for await (const chunk of chunksOf(work.env, from)) {
+    await eachChunk(work.env, from, (chunk) => {
       writer.add(chunk);
-      await writer.drain(); // The chunk is used again.
-    }
-    const found = await writer.finish('');
-    if (expected !== null) checkCopied(from, found, expected);
-    return { sizeBytes: found.sizeBytes, crc32: found.crc32 };
+      return writer.drain();
+    });
+    const { sizeBytes, crc32 } = await writer.finish('');
+    if (expected !== null) checkCopied(from, { sizeBytes, crc32 }, expected);
+    return { sizeBytes, crc32 };
   } catch (error) {
     await writer.abort();
     throw error;
+  }
+}
+
+/** A clone is read once, to check it, while what it names is brought onto the disk. */
+async function checkClone(
+  work: Work,
+  from: string,
+  to: string,
+  expected: Omit<FileEntry, 'path'> | null,
+): Promise<Omit<FileEntry, 'path'>> {
+  const handle = await work.env.fs.open(to, 'read');
+  try {
+    const [found] = await Promise.all([readEntry(work, to), handle.sync()]);
+    if (expected !== null) checkCopied(from, found, expected);
+    return found;
+  } catch (error) {
+    await work.env.fs.remove(to);
+    throw error;
+  } finally {
+    await handle.close();
   }
 }
 

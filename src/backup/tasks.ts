@@ -5,6 +5,7 @@
 import type { EmbeddedConnection } from '../engine/index.ts';
 import type { Env } from '../io/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
+import type { ExplainTarget, ReadExplanation } from '../model/index.ts';
 import { createBackup, reconcile } from './create_backup.ts';
 import type { BackupOptions } from './create_backup.ts';
 import { exportTables } from './export.ts';
@@ -31,6 +32,7 @@ export type Task =
   | { readonly task: 'backup'; readonly dest: string; readonly options: BackupOptions }
   | { readonly task: 'restore'; readonly dest: string; readonly options: RestoreOptions }
   | { readonly task: 'fork'; readonly dir: string; readonly options: ForkOptions }
+  | { readonly task: 'explain'; readonly table: string; readonly target: ExplainTarget }
   /** Backups in this folder were deleted: the log that only they needed may go. */
   | { readonly task: 'reconcile'; readonly dest: string };
 
@@ -40,6 +42,7 @@ export interface TaskResults {
   readonly backup: BackupSummary;
   readonly restore: RestoreReport;
   readonly fork: ForkReport;
+  readonly explain: ReadExplanation;
   readonly reconcile: null;
 }
 
@@ -77,6 +80,8 @@ async function run(
       return restoreIntoServer(server, task.dest, { ...task.options, ...work });
     case 'fork':
       return forkStore(server, task.dir, { ...task.options, ...work });
+    case 'explain':
+      return connection.table(task.table).explain(task.target);
     case 'reconcile':
       await reconcile(server, task.dest);
       await server.archive.prune();
@@ -90,6 +95,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'backup',
   'restore',
   'fork',
+  'explain',
   'reconcile',
 ]);
 
@@ -100,6 +106,7 @@ export function taskOf(value: unknown): Task {
   if (typeof kind !== 'string' || !KINDS.has(kind)) {
     throw new IllegalArgumentException(`task is one of ${[...KINDS].join(', ')}`);
   }
+  if (kind === 'explain') return explainOf(task!);
   const place = kind === 'export' ? 'out' : kind === 'import' || kind === 'fork' ? 'dir' : 'dest';
   const path = task![place];
   if (typeof path !== 'string' || !isAbsolute(path)) {
@@ -115,6 +122,12 @@ export function taskOf(value: unknown): Task {
   const options = task!['options'] ?? {};
   if (typeof options !== 'object') throw new IllegalArgumentException('options must be an object');
   return { ...task, tables, options } as object as Task;
+}
+
+/** The table's name; the read itself is checked by `explain`. */
+function explainOf({ table, target }: Readonly<Record<string, unknown>>): Task {
+  if (typeof table !== 'string') throw new IllegalArgumentException('table must be a name');
+  return { task: 'explain', table, target: target as ExplainTarget };
 }
 
 const isAbsolute = (path: string): boolean => path.startsWith('/') || /^[A-Za-z]:[/\\]/.test(path);

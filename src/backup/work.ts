@@ -28,6 +28,8 @@ export class Work {
   readonly #startMs: number;
   #what = '';
   #paced = 0;
+  /** Whether files may still be cloned; false once the file system could not. */
+  clones = true;
   bytes = 0;
   bytesTotal = 0;
   rows = 0;

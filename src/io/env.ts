@@ -57,6 +57,8 @@ export interface FileSystem {
   /** A second name for the same file (hard link). */
   link(from: string, to: string): Promise<void>;
   copy(from: string, to: string): Promise<void>;
+  /** Makes `to`, which must not exist, share the blocks of the file `from` (reflink). False where that cannot be; then nothing is made. */
+  clone(from: string, to: string): Promise<boolean>;
   /** Removes a file or a whole tree; absent is no error. */
   remove(path: string): Promise<void>;
   /** The entries made, renamed and removed before the call are on the disk when it settles. */

@@ -24,6 +24,17 @@ const OPEN_FLAGS: Readonly<Record<OpenMode, number>> = {
 /** What a platform or a medium answers that cannot sync a folder: Windows, some network file systems. */
 const CANNOT_SYNC_FOLDER: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'ENOSYS']);
 
+/** What a file system answers that shares no blocks, or not with another one. */
+const CANNOT_CLONE: ReadonlySet<string> = new Set([
+  'ENOTSUP',
+  'EOPNOTSUPP',
+  'EXDEV',
+  'EINVAL',
+  'ENOTTY',
+  'ENOSYS',
+  'EPERM',
+]);
+
 /** Runs a file operation and gives its errors our classes. */
 async function guard<T>(doing: string, path: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -113,6 +124,19 @@ export class RealFs implements FileSystem {
 
   copy(from: string, to: string): Promise<void> {
     return guard(`copy to ${to} the file`, from, () => fsExtra.copy(from, to));
+  }
+
+  clone(from: string, to: string): Promise<boolean> {
+    const { COPYFILE_EXCL, COPYFILE_FICLONE_FORCE } = fs.constants;
+    return guard(`clone as ${to} the file`, from, async () => {
+      try {
+        await fs.promises.copyFile(from, to, COPYFILE_EXCL | COPYFILE_FICLONE_FORCE);
+        return true;
+      } catch (error) {
+        if (!CANNOT_CLONE.has(systemCode(error))) throw error;
+        return false;
+      }
+    });
   }
 
   remove(path: string): Promise<void> {

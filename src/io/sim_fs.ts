@@ -167,6 +167,11 @@ export class SimFs implements FileSystem, SimDisk {
     return this.#later('copy', from, () => this.#copyNode(this.#node('copy', from), to));
   }
 
+  /** The simulated file system shares no blocks. */
+  clone(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   remove(path: string): Promise<void> {
     return this.#later('remove', path, () => {
       const at = this.#tree.parentOf(path);

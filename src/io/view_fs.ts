@@ -95,6 +95,11 @@ export class ViewFs implements FileSystem {
     this.#links.set(to, target);
   }
 
+  /** Into memory nothing is cloned. */
+  clone(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
   async copy(from: string, to: string): Promise<void> {
     if (!this.#isOwn(to)) throw this.#refuse(to);
     const handle = await this.#memory.open(to, 'write');
