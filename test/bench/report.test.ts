@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Limits } from '../../bench/engine/limits.ts';
 import { benchOptions } from '../../bench/engine/options.ts';
 import { figure, reportOf, tableOf, workloadResult } from '../../bench/engine/report.ts';
 import { bestPeer, ratioOf, spreadOf } from '../../bench/engine/stats.ts';
@@ -16,6 +17,16 @@ function quick(): BenchOptions {
   if (typeof options === 'string') throw new Error(options);
   return options;
 }
+
+const LIMITS: Limits = {
+  syncsPerSecond: 3000,
+  copyBytesPerSecond: 8e9,
+  randomCopiesPerSecond: 5e6,
+  checksumBytesPerSecond: 4e9,
+  diskWriteBytesPerSecond: 3e8,
+  diskReadBytesPerSecond: null,
+  loopbackTripsPerSecond: 20_000,
+};
 
 const SCAN = { id: 'scan', title: 'scan <all> & sum', unit: 'rows/s', better: 'more' } as const;
 const line = (subject: string, rounds: number[]) => ({
@@ -88,6 +99,9 @@ test('the report names machine, versions and what else ran', () => {
     taken: '2026-01-02',
     mode: 'quick, 1 rounds',
     note: 'noisy',
+    budgetMinutes: null,
+    estimatedSeconds: 100,
+    limits: LIMITS,
     loadBefore: 1.25,
     sizes: quick().sizes,
     tookSeconds: 90,
@@ -106,6 +120,8 @@ test('the report names machine, versions and what else ran', () => {
   expect(text).toContain('Some CPU, 2 cores, limited to 1.5 cores, 8 GB, linux 6, Node v20.0.0.');
   expect(text).toContain('cellar 0.1.0, rocksdb (not installed).');
   expect(text).toContain('Note: noisy');
+  expect(text).toContain('in 0.03 hours');
+  expect(text).toContain('sync loop 3,000/s; memcpy 8000 MB/s');
 });
 
 test('a plot is one SVG with a bar a store, its text escaped', () => {
@@ -144,7 +160,7 @@ test('a load writes each row once; parts are flushed one after the other', async
       seen.push(...keys.map((key) => Buffer.from(key).toString()));
     },
     flush: async () => void flushes++,
-    settle: async () => undefined,
+    settle: async () => 0,
     close: async () => undefined,
   };
   await loadFiles(subject, 25_001, 5);
@@ -177,13 +193,16 @@ test('the median of the samples stands for them', () => {
 test('options', () => {
   expect(benchOptions(['--help'])).toBe('help');
   expect(benchOptions(['--list'])).toBe('list');
-  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 1, save: 'engine' });
-  expect(benchOptions(['--full'])).toMatchObject({ rounds: 3, sizes: { rows: 1_000_000 } });
-  expect(benchOptions(['--rounds', '4'])).toMatchObject({ rounds: 4, longRounds: 4 });
+  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 5, peers: 'all', save: 'engine' });
+  expect(benchOptions(['--full'])).toMatchObject({ rounds: 5, sizes: { rows: 1_000_000 } });
+  expect(benchOptions(['--rounds', '4'])).toMatchObject({ rounds: 4 });
   expect(benchOptions(['--quick', '--only', 'a,b', '--no-save'])).toMatchObject({
     only: ['a', 'b'],
     save: null,
+    peers: 'rivals',
   });
+  expect(benchOptions(['--budget', '35'])).toMatchObject({ budgetMinutes: 35 });
+  expect(() => benchOptions(['--peers', 'some'])).toThrow(RangeError);
   expect(benchOptions(['--compact-mb', '7'])).toMatchObject({ sizes: { compactBytes: 7e6 } });
   expect(() => benchOptions(['--rounds', '0'])).toThrow(RangeError);
   expect(() => benchOptions(['--nonsense'])).toThrow('--nonsense');
