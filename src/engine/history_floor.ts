@@ -10,7 +10,7 @@
  */
 import { put } from '../manifest/index.ts';
 import type { Edit, Manifest } from '../manifest/index.ts';
-import { SnapshotTooOld } from '../model/index.ts';
+import { DoNotRetryIOException, SnapshotTooOld } from '../model/index.ts';
 import { tsoText } from './tso_text.ts';
 import type { Pins } from './pins.ts';
 import { joinHalves } from './read_point.ts';
@@ -94,6 +94,26 @@ export class HistoryFloor {
     throw new SnapshotTooOld(
       `the history of table ${tableName} is kept from TSO ${tsoText(earliest)} on, ${tsoText(tso)} is older`,
     );
+  }
+
+  /**
+   * Throws DoNotRetryIOException if a snapshot pins a moment of the table, whose past somebody is about to give up. To be asked in
+   * the step that raises the floor; `cause` is why the past cannot be kept.
+   */
+  checkNotPinned(table: { name: string; createdTso: bigint }, cause?: unknown): void {
+    const pin = this.#pins.promisedFrom(table.createdTso);
+    if (pin === null) return;
+    throw new DoNotRetryIOException(
+      `Table ${table.name} stays as it is: its past would be lost, and ${pin.owner} pins it at TSO ${tsoText(pin.tso)}`,
+      cause === undefined ? {} : { cause },
+    );
+  }
+
+  /** The greatest floor: as of moments at or above it nothing has been given up. */
+  highest(): bigint {
+    let highest = 0n;
+    for (const floor of this.#floors.values()) if (floor > highest) highest = floor;
+    return highest;
   }
 
   /** Refuses reads below `tso` from now on; the edit, which the caller commits, makes that last. */

@@ -22,6 +22,7 @@ export const LEASE_MS: number = 60 * 60 * 1000;
 export class PastHold {
   readonly tso: bigint;
   readonly owner: string;
+  readonly isSnapshot: boolean;
   readonly #leaseMs: number;
   readonly #holds: Set<PastHold>;
   #untilMs: number;
@@ -29,12 +30,15 @@ export class PastHold {
   constructor(parts: {
     readonly tso: bigint;
     readonly owner: string;
+    /** A user's, not that of a scan or a transaction. */
+    readonly isSnapshot: boolean;
     readonly leaseMs: number;
     readonly nowMs: number;
     readonly holds: Set<PastHold>;
   }) {
     this.tso = parts.tso;
     this.owner = parts.owner;
+    this.isSnapshot = parts.isSnapshot;
     this.#leaseMs = parts.leaseMs;
     this.#untilMs = parts.nowMs + parts.leaseMs;
     this.#holds = parts.holds;
@@ -78,13 +82,17 @@ export class Pins {
 
   /** Keeps what readers at `tso` see, until the release or the end of the lease. */
   hold(tso: bigint, owner: string, leaseMs: number = LEASE_MS): PastHold {
-    return new PastHold({
-      tso,
-      owner,
-      leaseMs,
-      nowMs: this.#clock.nowMs(),
-      holds: this.#holds,
-    });
+    return this.#hold(tso, owner, leaseMs, false);
+  }
+
+  /** As `hold`, for a snapshot that a user has asked for: nothing gives up what it sees. */
+  holdSnapshot(tso: bigint, owner: string, leaseMs: number): PastHold {
+    return this.#hold(tso, owner, leaseMs, true);
+  }
+
+  #hold(tso: bigint, owner: string, leaseMs: number, isSnapshot: boolean): PastHold {
+    const nowMs = this.#clock.nowMs();
+    return new PastHold({ tso, owner, isSnapshot, leaseMs, nowMs, holds: this.#holds });
   }
 
   isLive(hold: PastHold): boolean {
@@ -97,22 +105,33 @@ export class Pins {
 
   /** Null: nobody needs the past. */
   oldest(): OldestNeed | null {
-    const nowMs = this.#clock.nowMs();
     let oldest: OldestNeed | null = null;
-    const consider = (tso: bigint, owner: string): void => {
-      if (oldest === null || tso < oldest.tso) oldest = { tso, owner };
-    };
+    for (const need of this.#needs()) {
+      if (oldest === null || need.tso < oldest.tso) oldest = need;
+    }
+    return oldest;
+  }
+
+  /** A snapshot, or a hold of the manifest, of this moment or a later one: scans and transactions do not count. Null: none. */
+  promisedFrom(tso: bigint): OldestNeed | null {
+    for (const need of this.#needs()) if (need.isPromised && need.tso >= tso) return need;
+    return null;
+  }
+
+  *#needs(): Generator<OldestNeed & { readonly isPromised: boolean }> {
+    const nowMs = this.#clock.nowMs();
     for (const hold of this.#holds) {
-      if (hold.isLive(nowMs)) consider(hold.tso, hold.owner);
+      const { tso, owner, isSnapshot } = hold;
+      if (hold.isLive(nowMs)) yield { tso, owner, isPromised: isSnapshot };
       else hold.release();
     }
     for (const record of this.#manifest.all('snapshot')) {
-      if (isLivePin(record, nowMs)) consider(record.tso, `snapshot ${record.name}`);
+      if (!isLivePin(record, nowMs)) continue;
+      yield { tso: record.tso, owner: `snapshot ${record.name}`, isPromised: true };
     }
     for (const { tso, owner, expiresMs } of this.#manifest.all('hold')) {
-      if (expiresMs === null || nowMs <= expiresMs) consider(tso, owner);
+      if (expiresMs === null || nowMs <= expiresMs) yield { tso, owner, isPromised: true };
     }
-    return oldest;
   }
 
   /** Pins that live in the manifest, by name. */

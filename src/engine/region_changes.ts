@@ -132,7 +132,8 @@ export class RegionChanges {
 
   /**
    * Empties a region: one without files takes its place. Reads of the table as of before are SnapshotTooOld from then on.
-   * Writes that come while it is done are kept. Throws DoNotRetryIOException if the region was changed meanwhile.
+   * Writes that come while it is done are kept. Throws DoNotRetryIOException if the region was changed meanwhile, or if a
+   * snapshot pins a moment of the table.
    */
   async truncate(table: TableState, region: Region): Promise<void> {
     const open = closeGate(table);
@@ -240,6 +241,7 @@ export class RegionChanges {
   /** As `#editsOf`, but nothing of the files is kept. */
   #emptyingEdits(table: TableState, old: readonly Region[], made: readonly RegionRecord[]): Edit[] {
     const { past, readPoint } = this.#parts;
+    past.floors.checkNotPinned(table);
     const nowTso = joinHalves(readPoint.appliedHigh, readPoint.appliedLow);
     const edits = this.#editsOf(table, old, made).filter(
       (edit) => !(edit.collection === 'file' && 'record' in edit),

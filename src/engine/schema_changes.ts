@@ -151,6 +151,10 @@ export class SchemaChanges {
     }
     const kept = new Set<TableState>();
     const plan = (tso: bigint): Plan => {
+      for (const { replaces } of places) {
+        if (replaces === null || kept.has(replaces)) continue;
+        this.#parts.past.floors.checkNotPinned(replaces);
+      }
       const made = places.map((place) => {
         const { table, regions } = this.#newTable(place.schema, place.startKeys, tso);
         const record = { ...table, enabled: place.enabled };
@@ -363,13 +367,15 @@ export class SchemaChanges {
 
   /**
    * What is about to be dropped goes into files first, so that reads as of before need no log. False: that was not possible
-   * (no space, say), and the past of the table is given up, for who drops may do so to make room.
+   * (no space, say), and the past of the table is given up, for who drops may do so to make room. Throws DoNotRetryIOException
+   * if a snapshot pins it: then nothing is dropped.
    */
   async #keepPast(table: TableState): Promise<boolean> {
     try {
       await this.#parts.flush(table);
       return true;
     } catch (error) {
+      this.#parts.past.floors.checkNotPinned(table, error);
       const fields = { err: error, table: table.name };
       this.#parts.logger.warn(fields, 'could not flush before a drop: its past is not kept');
       return false;
@@ -382,6 +388,7 @@ export class SchemaChanges {
     let keeps = true;
     const plan = (tso: bigint): Plan => {
       const { manifest, past } = this.#parts;
+      if (!keeps) past.floors.checkNotPinned(table);
       const record = this.#record(table);
       const before = record.schemas[record.schemas.length - 1]!.familyIds;
       const familyIds: Readonly<Record<string, number>> = Object.fromEntries(
@@ -492,6 +499,7 @@ export class SchemaChanges {
   ): Promise<void> {
     let keeps = true;
     const plan = (tso: bigint): Plan => {
+      if (!keeps) this.#parts.past.floors.checkNotPinned(old);
       const records = by(tso);
       const edits = this.#leaveEdits(old, keeps, tso);
       if (records !== null) {

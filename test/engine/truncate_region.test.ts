@@ -61,3 +61,25 @@ test('a crash at each step leaves all of it or nothing', async () => {
   const whole = 'a f:q@1=1 a g:q@1=1 b f:q@2=2 z f:q@3=3';
   expect([...seen].sort()).toEqual([whole, 'c f:q@5=5 z f:q@3=3', 'z f:q@3=3'].sort());
 });
+
+test('it is refused while a snapshot pins a moment of the table', async () => {
+  const env = simEnv({ seed: 3 });
+  await env.drive(
+    (async () => {
+      const connection = await start(env);
+      await fill(connection);
+      const pin = await connection.snapshot({ name: 'friday' });
+      await expect(truncateFirst(connection)).rejects.toMatchObject({
+        code: 'DoNotRetryIOException',
+        message: expect.stringContaining('snapshot friday') as string,
+      });
+      const whole = ['a f:q@1=1', 'a g:q@1=1', 'b f:q@2=2', 'z f:q@3=3'];
+      expect(await contentOf(connection, 't', pin.tso)).toEqual(whole);
+      expect(await contentOf(connection, 't')).toEqual(whole);
+      await pin.release();
+      await truncateFirst(connection);
+      expect(await contentOf(connection, 't')).toEqual(['z f:q@3=3']);
+      await connection.close();
+    })(),
+  );
+});
