@@ -4,7 +4,6 @@
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { LogController, fastify } from 'fastify';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { StoreConnection } from '../embedded/index.ts';
 import { StoreException } from '../io/index.ts';
@@ -47,7 +46,7 @@ export class HttpServer implements Door {
 
   static async start(options: HttpServerOptions): Promise<HttpServer> {
     const watch = new ProcessWatch(options.env.clock);
-    const app = makeApp(options);
+    const app = await makeApp(options);
     const sockets = new Sockets(app.server);
     addRoutes(app, options.connection, watch);
     const { connection } = options;
@@ -112,8 +111,10 @@ class Sockets {
   }
 }
 
-function makeApp({ limits, logger }: HttpServerOptions): FastifyInstance {
-  const app = fastify({
+async function makeApp({ limits, logger }: HttpServerOptions): Promise<FastifyInstance> {
+  // At the first connection, see LazyHttpDoor: imported above it would be loaded at the start where all is one file.
+  const { LogController, fastify } = await import('fastify');
+  return fastify({
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
@@ -122,7 +123,6 @@ function makeApp({ limits, logger }: HttpServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger }),
   });
-  return app;
 }
 
 function addRoutes(app: FastifyInstance, connection: Connection, watch: ProcessWatch): void {
