@@ -7,6 +7,7 @@ import { addChangesCommand } from './changes_command.ts';
 import { addConfigCommands } from './config_command.ts';
 import { addDataCommands } from './data_commands.ts';
 import { addDiffCommand } from './diff_command.ts';
+import { addExplainCommand } from './explain_command.ts';
 import { addExportCommands } from './export_command.ts';
 import { addFilesCommands } from './files_commands.ts';
 import { addForkCommands } from './fork_command.ts';
@@ -101,6 +102,7 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addTableCommands(program, context);
   addNamespaceCommands(program, context);
   addDataCommands(program, context);
+  addExplainCommand(program, context);
   addLoadCommand(program, context);
   addExportCommands(program, context);
   addVerifyCommand(program, context);

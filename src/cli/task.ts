@@ -77,6 +77,8 @@ function absolute(task: Task): Task {
   switch (task.task) {
     case 'export':
       return { ...task, out: path.resolve(task.out) };
+    case 'explain':
+      return task;
     case 'import':
     case 'fork':
       return { ...task, dir: path.resolve(task.dir) };

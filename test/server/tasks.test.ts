@@ -45,6 +45,10 @@ test('a folder that a server has open is worked on through it', async () => {
   expect(await store.table('then').count()).toBe(2);
   expect(await ok('import out --rename t=then')).toBe('then: 1 put(s), 0 marker(s)\n');
   expect(await ok('fork copy')).toMatch(/^Forked 2 table\(s\)/);
+  const now = await store.tso();
+  const explained = JSON.parse(await ok(`explain t r --as-of ${now} --json`)) as object;
+  expect(explained).toMatchObject({ table: 't', operation: 'get', totals: { rowsReturned: 1 } });
+  expect(await ok('explain t --versions ALL --start s')).toContain('scan of table t: 1 row(s)');
   const again = await cli.run(words('restore backups --user root:secret'), {
     variables: { CELLAR_DATA: 'store' },
   });
@@ -68,6 +72,7 @@ test('only administrators may, and paths are absolute', async () => {
   expect((await post({ task: 'export', out: '/x' }, 'Basic eDp5')).status).toBe(401);
   expect((await post({ task: 'export', out: 'x' }, admin)).status).toBe(400);
   expect((await post({ task: 'explode' }, admin)).status).toBe(400);
+  expect((await post({ task: 'explain', table: 7 }, admin)).status).toBe(400);
   const answer = await post({ task: 'export', tables: ['nope'], out: '/x' }, admin);
   expect(answer.status).toBe(200);
   expect(JSON.parse((await answer.text()).trim())).toMatchObject({
