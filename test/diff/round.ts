@@ -111,9 +111,14 @@ function failedRead(
   return null;
 }
 
-/** Whether regions begin within a case. */
-export const isSplit = ({ splits, splitEvery }: Round, caseIndex: number): boolean =>
-  splits.length > 0 && caseIndex % splitEvery === 0;
+/**
+ * Whether regions begin within a case. Other cases stand before and behind it: a region with rows of one case alone may have too
+ * few files for a compaction.
+ */
+export const isSplit = (
+  { splits, splitEvery }: Pick<Round, 'splits' | 'splitEvery'>,
+  caseIndex: number,
+): boolean => splits.length > 0 && caseIndex % splitEvery === splitEvery >> 1;
 
 function splitsOf(round: Round): string[] {
   return round.cases.flatMap((_, index) =>
