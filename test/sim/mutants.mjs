@@ -67,6 +67,13 @@ export const MUTANTS = [
     to: 'high < this.#familyHigh || (high === this.#familyHigh && low < this.#familyLow)',
   },
   {
+    name: 'a drop whose flush fails gives up a pinned moment',
+    rare: true,
+    file: 'src/engine/history_floor.ts',
+    from: 'if (pin === null) return;',
+    to: 'if (pin !== undefined) return;',
+  },
+  {
     name: 'one of two markers of a commit is forgotten',
     rare: true,
     file: 'src/region/scan/new_version_tracker.ts',
