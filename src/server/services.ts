@@ -1,7 +1,7 @@
 /** What a server serves: the services of the native RPC and the ZooKeeper door, over one cluster. */
 import { adminService } from './admin/index.ts';
 import type { Door } from './door.ts';
-import { masterService } from './master/index.ts';
+import { masterServices } from './master/index.ts';
 import { Cluster } from './meta/index.ts';
 import { bootstrapNodeService, registryService } from './registry/index.ts';
 import { clientService } from './rpc/client_service/index.ts';
@@ -26,7 +26,7 @@ export async function serve(bare: Omit<ServerParts, 'systemRegions'>): Promise<S
     ...SERVICES.map((make) => make(parts)),
     registryService(cluster),
     bootstrapNodeService(cluster),
-    masterService(cluster),
+    ...masterServices(cluster),
     adminService(cluster),
   ];
   return {

@@ -82,7 +82,6 @@ function procedureHandlers(master: Master): Handlers {
     getProcedureResult: (request) => procedures.result(request.int(1, 0)),
     AbortProcedure: () => boolMessage(1, false),
     GetProcedures: () => new MessageWriter().allBytes(1, procedures.list()).finish(),
-    GetLocks: () => EMPTY_MESSAGE,
     ExecProcedure: async (request) => {
       await execute(master, request.message(1));
       return new MessageWriter().int(1, EXPECTED_TIMEOUT_MS).finish();

@@ -49,6 +49,11 @@ export class Procedures {
     this.#env = env;
   }
 
+  /** A number of its own for what is told as a procedure and kept elsewhere. */
+  takeId(): number {
+    return ++this.#lastId;
+  }
+
   /** Runs the work and answers its number. Throws what it throws, if that is soon. */
   async run(request: ProcedureRequest, work: () => Promise<void>): Promise<number> {
     const { nonce } = request;
@@ -68,7 +73,7 @@ export class Procedures {
       procedure.updatedMs = this.#env.clock.nowMs();
     };
     const procedure: Procedure = {
-      id: ++this.#lastId,
+      id: this.takeId(),
       kind,
       owner,
       submittedMs: nowMs,
@@ -122,16 +127,24 @@ export class Procedures {
   list(): Uint8Array[] {
     return [...this.#byId.values()].map((procedure) => {
       const state = procedure.isDone ? (procedure.error === null ? 6 : 7) : 2;
-      return new MessageWriter()
-        .text(1, `org.apache.hadoop.hbase.master.procedure.${procedure.kind}`)
-        .int(3, procedure.id)
-        .int(4, procedure.submittedMs)
-        .text(5, procedure.owner)
-        .int(6, state)
-        .int(8, procedure.updatedMs)
-        .finish();
+      return procedureMessage(procedure, state);
     });
   }
+}
+
+/** A Procedure; `state` as above. */
+export function procedureMessage(
+  procedure: Pick<Procedure, 'id' | 'kind' | 'owner' | 'submittedMs' | 'updatedMs'>,
+  state: number,
+): Uint8Array {
+  return new MessageWriter()
+    .text(1, `org.apache.hadoop.hbase.master.procedure.${procedure.kind}`)
+    .int(3, procedure.id)
+    .int(4, procedure.submittedMs)
+    .text(5, procedure.owner)
+    .int(6, state)
+    .int(8, procedure.updatedMs)
+    .finish();
 }
 
 /** Group and nonce of a request, which stand in these fields. */

@@ -117,7 +117,8 @@ function regionNamed(master: Master, info: RegionInfo): PlaceOfRegion {
   return regionOf(master, Buffer.from(encodedRegionName(info), 'latin1'));
 }
 
-function isMeta(name: Uint8Array): boolean {
+/** Whether the name, full or encoded, is that of hbase:meta's region. */
+export function isMeta(name: Uint8Array): boolean {
   const text = Buffer.from(name).toString('latin1');
   return text === META_REGION_NAME || text === META_ENCODED_NAME;
 }
