@@ -55,7 +55,7 @@ export class HBase {
       `-Dhadoop.tmp.dir=${this.#work}/hadoop`,
       `-Dorg.slf4j.simpleLogger.defaultLogLevel=${verbose}`,
       '-cp',
-      `${target}/classes:${target}/lib/*`,
+      `${target}/codecs:${target}/classes:${target}/lib/*`,
       'Interop',
     ];
     this.#process = spawn('java', args, {

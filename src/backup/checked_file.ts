@@ -297,10 +297,8 @@ export async function syncFolders(env: Env, folders: Iterable<string>, top: stri
     for (let at = folder; at.length > top.length; at = at.slice(0, at.lastIndexOf('/')))
       all.add(at);
   }
-  // The deepest first: a name is on the disk only when what it names is.
-  for (const folder of [...all].sort((a, b) => b.length - a.length)) {
-    await env.fs.syncFolder(folder);
-  }
+  // All at once: file systems with a journal bring them onto the disk by one commit.
+  await Promise.all([...all].map((folder) => env.fs.syncFolder(folder)));
 }
 
 /** The folders of these paths, each once. */

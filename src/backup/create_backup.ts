@@ -26,6 +26,7 @@ import type {
   SkippedRange,
 } from './backup_format.ts';
 import { chainOf, hasTables, listBackups, partialsIn } from './chains.ts';
+import type { BackupSet } from './chains.ts';
 import {
   copyChecked,
   ensureDurableFolder,
@@ -78,7 +79,7 @@ export async function createBackup(
     throw new IllegalArgumentException('link and standalone are for full backups');
   }
   const key = await prepareDest(server, dest);
-  await reconcile(server, dest);
+  const set = await reconcile(server, dest);
   const id = idOf(env.clock.nowMs(), env.random.bytes(2));
   const partial = `${dest}/${partialPrefix(server)}${id}`;
   const location = `${dest}#${key}`;
@@ -87,7 +88,9 @@ export async function createBackup(
   server.archive.underWay.add(partial);
   try {
     await env.fs.ensureFolder(partial);
-    const backup = incremental ? await incrementalBackup(target) : await fullBackup(target);
+    const backup = incremental
+      ? await incrementalBackup(target, set)
+      : await fullBackup(target);
     await writeBackup(env, partial, backup);
     await env.fs.rename(partial, `${dest}/${id}`);
     await env.fs.syncFolder(dest);
@@ -188,14 +191,15 @@ async function forget({ manifest }: RegionServer, id: string): Promise<void> {
 
 /**
  * Makes the store's records of backups in this folder those that are there: what a crash left undone is finished or undone, what
- * somebody removed is forgotten.
+ * somebody removed is forgotten. Answers what is there; null for a folder that is none of backups yet.
  */
-export async function reconcile(server: RegionServer, dest: string): Promise<void> {
+export async function reconcile(server: RegionServer, dest: string): Promise<BackupSet | null> {
   const { manifest, env } = server;
   const key = await destKey(env, dest);
-  if (key === null) return;
+  if (key === null) return null;
   const edits: Edit[] = [];
-  const { backups } = await listBackups(env, dest);
+  const set = await listBackups(env, dest);
+  const { backups } = set;
   for (const record of manifest.all('backup')) {
     // By its path, too: a folder that was removed and made anew has another key.
     const isHere = locationKey(record) === key || record.location.startsWith(`${dest}#`);
@@ -242,7 +246,8 @@ export async function reconcile(server: RegionServer, dest: string): Promise<voi
       }),
     );
   }
-  await manifest.commit(edits);
+  if (edits.length > 0) await manifest.commit(edits);
+  return set;
 }
 
 const isUnderWay = ({ archive }: RegionServer, id: string): boolean =>
@@ -330,7 +335,7 @@ async function backUpFiles(
         : await copyChecked(work, from, to, null);
     done.push({ path: `files/${path}`, ...facts, records: of });
   });
-  await syncFolders(server.env, folders, partial);
+  if (files.length > 0) await syncFolders(server.env, folders, partial);
   done.sort((a, b) => (a.path < b.path ? -1 : 1));
   return done;
 }
@@ -348,12 +353,15 @@ const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
 // ---- Incremental ---------------------------------------------------------------------------------------------------------
 
-async function incrementalBackup(target: Target): Promise<Omit<Backup, 'format' | 'version'>> {
+async function incrementalBackup(
+  target: Target,
+  set: BackupSet | null,
+): Promise<Omit<Backup, 'format' | 'version'>> {
   const { server, work, id } = target;
   if (server.log === null) {
     throw new BackupException('a store in memory has no log: take a full backup');
   }
-  const parent = await parentOf(target);
+  const parent = parentOf(target, set ?? { dir: target.dest, backups: [], broken: [] });
   const hold = server.archive.hold(parent.toTso, `backup ${id}`);
   try {
     const to = await mark(server, id);
@@ -402,8 +410,7 @@ async function incrementalBackup(target: Target): Promise<Omit<Backup, 'format' 
 }
 
 /** The newest backup of this store in the folder that has the tables, its chain whole. */
-async function parentOf({ server, dest, options }: Target): Promise<Backup> {
-  const set = await listBackups(server.env, dest);
+function parentOf({ server, dest, options }: Target, set: BackupSet): Backup {
   const { storeId } = server.manifest.store;
   const wanted = options.tables?.map(canonicalTableName) ?? null;
   for (const name of wanted ?? []) {

@@ -39,6 +39,7 @@ import type {
   ExportManifest,
 } from './export_manifest.ts';
 import { countPuts, openSink } from './export_sinks.ts';
+import { SEQUENCE_COMPRESSIONS } from './sequence_file.ts';
 import { sideBySide, Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
 
@@ -58,7 +59,7 @@ export interface ExportOptions extends WorkOptions {
   readonly stop?: Bytes;
   readonly filter?: FilterInput;
   readonly asOf?: AsOf;
-  /** `none`, `gz`, `deflate` (sequencefile), or a compression of HFiles; default: none, of HFiles the family's. */
+  /** One of SEQUENCE_COMPRESSIONS, `none` or `gz` for text, a compression of HFiles; default: none, of HFiles the family's. */
   readonly compress?: string;
   /** Parts written side by side; default 2. */
   readonly parallel?: number;
@@ -182,7 +183,9 @@ function compressOf(format: ExportFormat, wanted: string | undefined): string {
   const known =
     format === 'hfile'
       ? name === '' || compressionNamed(name) !== null
-      : name === 'none' || name === 'gz' || (name === 'deflate' && format === 'sequencefile');
+      : format === 'sequencefile'
+        ? SEQUENCE_COMPRESSIONS.some((compression) => compression === name)
+        : name === 'none' || name === 'gz';
   if (!known)
     throw new IllegalArgumentException(`compression '${wanted}' is not known for ${format}`);
   return name;

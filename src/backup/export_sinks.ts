@@ -9,8 +9,8 @@ import { PackedCell } from '../region/index.ts';
 import { CheckedWriter, readEntry } from './checked_file.ts';
 import type { ExportedFile, ExportFormat } from './export_manifest.ts';
 import { ResultWriter } from './result_message.ts';
-import { SequenceFileWriter } from './sequence_file.ts';
-import type { SequenceCompression } from './sequence_file.ts';
+import { SequenceFileWriter, sequenceCodec } from './sequence_file.ts';
+import type { SequenceCodec, SequenceCompression } from './sequence_file.ts';
 import { CSV_HEADER, csvLine, jsonLine } from './text_cells.ts';
 import type { Work } from './work.ts';
 
@@ -47,7 +47,8 @@ export async function openSink(options: SinkOptions): Promise<ExportSink> {
   if (format === 'sequencefile') {
     const path = `${dir}/part-m-${number}`;
     const writer = await CheckedWriter.create(work, `${out}/${path}`);
-    return new SequenceSink(writer, path, compress as SequenceCompression, work);
+    const codec = await sequenceCodec(compress as SequenceCompression);
+    return new SequenceSink(writer, path, codec, work);
   }
   const path = `${dir}/part-${number}.${format}${compress === 'gz' ? '.gz' : ''}`;
   const writer = await CheckedWriter.create(work, `${out}/${path}`);
@@ -62,10 +63,10 @@ class SequenceSink implements ExportSink {
   #rows = 0;
   #cells = 0;
 
-  constructor(writer: CheckedWriter, path: string, compress: SequenceCompression, work: Work) {
+  constructor(writer: CheckedWriter, path: string, codec: SequenceCodec | null, work: Work) {
     this.#writer = writer;
     this.#path = path;
-    this.#file = new SequenceFileWriter(writer, compress, work.env.random.bytes(16));
+    this.#file = new SequenceFileWriter(writer, codec, work.env.random.bytes(16));
   }
 
   async add(result: Result): Promise<void> {

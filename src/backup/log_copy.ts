@@ -4,7 +4,8 @@
  */
 import type { RegionServer } from '../engine/index.ts';
 import { isLess, highOf, joinHalves, lowOf } from '../engine/index.ts';
-import { CorruptionException } from '../io/index.ts';
+import { CorruptionException, FileNotFoundException } from '../io/index.ts';
+import type { Env, FileHandle } from '../io/index.ts';
 import {
   KIND_COMMIT,
   KIND_LOST,
@@ -86,8 +87,9 @@ export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
 /** There is an unbroken row of segments back to one that begins at or below `from`, or to the first the log ever had. */
 async function requireReach({ server, from }: LogCopyOptions): Promise<void> {
   const { layout, env } = server;
-  const archived = await listSegments(env, layout.archivedWal);
+  // The log first: a segment that moves into the archive meanwhile is seen in one of both.
   const live = await listSegments(env, layout.wal);
+  const archived = await listSegments(env, layout.archivedWal);
   const all = [
     ...archived,
     ...live.filter(({ number }) => number > (archived.at(-1)?.number ?? 0)),
@@ -159,8 +161,8 @@ class Copy {
   async #begin(record: LogRecord): Promise<void> {
     await this.#end();
     const { work, top, dir, server } = this.#options;
-    const header = await readHeader(server, record.path);
     this.#name = record.path.slice(record.path.lastIndexOf('/') + 1);
+    const header = await readHeader(server, record.path, this.#name);
     this.#segment = record.segment;
     this.#writer = await CheckedWriter.create(work, `${top}/${dir}/${this.#name}`);
     this.#writer.add(header);
@@ -186,8 +188,12 @@ class Copy {
   }
 }
 
-async function readHeader(server: RegionServer, path: string): Promise<Uint8Array> {
-  const handle = await server.env.fs.open(path, 'read');
+async function readHeader(
+  { env, layout }: RegionServer,
+  path: string,
+  name: string,
+): Promise<Uint8Array> {
+  const handle = await openMoved(env, path, `${layout.archivedWal}/${name}`);
   try {
     const bytes = new Uint8Array(SEGMENT_HEADER_SIZE);
     const length = await handle.read(bytes, 0);
@@ -197,5 +203,15 @@ async function readHeader(server: RegionServer, path: string): Promise<Uint8Arra
     return bytes;
   } finally {
     await handle.close();
+  }
+}
+
+/** Opens a segment that may have moved into the archive. */
+async function openMoved(env: Env, path: string, archived: string): Promise<FileHandle> {
+  try {
+    return await env.fs.open(path, 'read');
+  } catch (error) {
+    if (!(error instanceof FileNotFoundException)) throw error;
+    return env.fs.open(archived, 'read');
   }
 }

@@ -14,6 +14,8 @@
  */
 import zlib from 'node:zlib';
 import { putU32, u32 } from '../cell/index.ts';
+import { loadBlockStream, loadZstdFrames } from '../hfile/index.ts';
+import type { StreamCodec } from '../hfile/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import type { Env, FileHandle } from '../io/index.ts';
 
@@ -29,12 +31,66 @@ const BLOCK_BYTES = 1_000_000;
 /** A record beyond this is damage, not data. */
 const RECORD_BYTES_MAX = 0x3fffffff;
 
-export type SequenceCompression = 'none' | 'deflate' | 'gz';
+export const SEQUENCE_COMPRESSIONS = ['none', 'deflate', 'gz', 'snappy', 'lz4', 'zstd'] as const;
+export type SequenceCompression = (typeof SEQUENCE_COMPRESSIONS)[number];
 
-const CODEC_CLASSES: Readonly<Record<Exclude<SequenceCompression, 'none'>, string>> = {
-  deflate: 'org.apache.hadoop.io.compress.DefaultCodec',
-  gz: 'org.apache.hadoop.io.compress.GzipCodec',
-};
+/** One loaded codec: the class that files name, and what it does to bytes. */
+export interface SequenceCodec extends StreamCodec {
+  readonly className: string;
+}
+
+/** Which class files name and in what form its data is (hfile/codec_stream.ts); the first of a form is what we write. */
+const CODECS: readonly {
+  readonly className: string;
+  readonly form: Exclude<SequenceCompression, 'none'> | 'zstd blocks';
+}[] = [
+  { className: 'org.apache.hadoop.io.compress.DefaultCodec', form: 'deflate' },
+  { className: 'org.apache.hadoop.io.compress.DeflateCodec', form: 'deflate' },
+  { className: 'org.apache.hadoop.io.compress.GzipCodec', form: 'gz' },
+  { className: 'org.apache.hadoop.hbase.io.compress.ReusableStreamGzipCodec', form: 'gz' },
+  { className: 'org.apache.hadoop.io.compress.SnappyCodec', form: 'snappy' },
+  { className: 'org.apache.hadoop.hbase.io.compress.xerial.SnappyCodec', form: 'snappy' },
+  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.SnappyCodec', form: 'snappy' },
+  { className: 'org.apache.hadoop.io.compress.Lz4Codec', form: 'lz4' },
+  { className: 'org.apache.hadoop.hbase.io.compress.lz4.Lz4Codec', form: 'lz4' },
+  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.Lz4Codec', form: 'lz4' },
+  { className: 'org.apache.hadoop.io.compress.ZStandardCodec', form: 'zstd' },
+  { className: 'org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec', form: 'zstd blocks' },
+  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.ZstdCodec', form: 'zstd blocks' },
+];
+
+/** The codec that we write; null for none. Its package is loaded now. */
+export async function sequenceCodec(name: SequenceCompression): Promise<SequenceCodec | null> {
+  const found = CODECS.find(({ form }) => form === name);
+  return found === undefined ? null : load(found);
+}
+
+async function load({ className, form }: (typeof CODECS)[number]): Promise<SequenceCodec> {
+  return { className, ...(await streamOf(form)) };
+}
+
+async function streamOf(form: (typeof CODECS)[number]['form']): Promise<StreamCodec> {
+  switch (form) {
+    case 'deflate':
+      return {
+        compress: (data) => zlib.deflateSync(data),
+        decompress: (data, maxOutputLength) => zlib.inflateSync(data, { maxOutputLength }),
+      };
+    case 'gz':
+      return {
+        compress: (data) => zlib.gzipSync(data),
+        decompress: (data, maxOutputLength) => zlib.gunzipSync(data, { maxOutputLength }),
+      };
+    case 'snappy':
+      return loadBlockStream('SNAPPY');
+    case 'lz4':
+      return loadBlockStream('LZ4');
+    case 'zstd':
+      return loadZstdFrames();
+    case 'zstd blocks':
+      return loadBlockStream('ZSTD');
+  }
+}
 
 function putVint(value: number): Uint8Array {
   if (value <= 127) return Uint8Array.of(value);
@@ -48,9 +104,6 @@ const textOf = (text: string): Uint8Array => {
   return Buffer.concat([putVint(bytes.length), bytes]);
 };
 
-const pack = (compression: SequenceCompression, data: Uint8Array): Uint8Array =>
-  compression === 'gz' ? zlib.gzipSync(data) : zlib.deflateSync(data);
-
 /** Takes bytes; they may change after the call. */
 export interface ByteSink {
   /** Copies nothing: the bytes are the sink's. */
@@ -60,7 +113,7 @@ export interface ByteSink {
 /** Forms the bytes of one file; what they go to is the caller's. */
 export class SequenceFileWriter {
   readonly #out: ByteSink;
-  readonly #compression: SequenceCompression;
+  readonly #codec: SequenceCodec | null;
   readonly #sync: Uint8Array;
   #sinceSync = 0;
   #keyLengths: Uint8Array[] = [];
@@ -69,19 +122,19 @@ export class SequenceFileWriter {
   #values: Uint8Array[] = [];
   #blockBytes = 0;
 
-  /** `sync` are 16 random bytes. */
-  constructor(out: ByteSink, compression: SequenceCompression, sync: Uint8Array) {
+  /** `sync` are 16 random bytes; without a codec records are not compressed. */
+  constructor(out: ByteSink, codec: SequenceCodec | null, sync: Uint8Array) {
     this.#out = out;
-    this.#compression = compression;
+    this.#codec = codec;
     this.#sync = sync;
-    const isPacked = compression !== 'none';
+    const isPacked = codec !== null;
     out.add(
       Buffer.concat([
         MAGIC,
         textOf(KEY_CLASS),
         textOf(VALUE_CLASS),
         Uint8Array.of(isPacked ? 1 : 0, isPacked ? 1 : 0),
-        ...(compression === 'none' ? [] : [textOf(CODEC_CLASSES[compression])]),
+        ...(codec === null ? [] : [textOf(codec.className)]),
         new Uint8Array(4),
         sync,
       ]),
@@ -90,7 +143,7 @@ export class SequenceFileWriter {
 
   /** Adds a record; the bytes are copied. True: the sink is full. */
   append(row: Uint8Array, value: Uint8Array): boolean {
-    return this.#compression === 'none' ? this.#plain(row, value) : this.#toBlock(row, value);
+    return this.#codec === null ? this.#plain(row, value) : this.#toBlock(row, value);
   }
 
   #plain(row: Uint8Array, value: Uint8Array): boolean {
@@ -125,10 +178,11 @@ export class SequenceFileWriter {
 
   #endBlock(): boolean {
     const count = this.#keys.length;
-    if (count === 0) return false;
+    const codec = this.#codec;
+    if (count === 0 || codec === null) return false;
     const parts = [this.#keyLengths, this.#keys, this.#valueLengths, this.#values].flatMap(
       (pieces) => {
-        const packed = pack(this.#compression, Buffer.concat(pieces));
+        const packed = codec.compress(Buffer.concat(pieces));
         return [putVint(packed.length), packed];
       },
     );
@@ -234,7 +288,7 @@ class Input {
 }
 
 interface Header {
-  readonly compression: SequenceCompression;
+  readonly codec: SequenceCodec | null;
   readonly byBlocks: boolean;
   readonly sync: Uint8Array;
 }
@@ -250,18 +304,18 @@ async function readHeader(input: Input): Promise<Header> {
     throw input.fault(`records of ${keyClass} and ${valueClass} are not those of HBase's Export`);
   }
   const flags = await input.take(2);
-  let compression: SequenceCompression = 'none';
+  let codec: SequenceCodec | null = null;
   if (flags[0] === 1) {
-    const codec = await input.text();
-    if (codec === CODEC_CLASSES.gz) compression = 'gz';
-    else if (codec === CODEC_CLASSES.deflate) compression = 'deflate';
-    else throw input.fault(`codec ${codec} is not supported`);
+    const className = await input.text();
+    const known = CODECS.find((codecKnown) => codecKnown.className === className);
+    if (known === undefined) throw input.fault(`codec ${className} is not supported`);
+    codec = await load(known);
   }
   const count = await input.u32();
   if (count > 1000) throw input.fault(`${count} pairs of metadata`);
   for (let i = 0; i < 2 * count; i++) await input.text();
   const sync = Uint8Array.from(await input.take(SYNC_SIZE));
-  return { compression, byBlocks: flags[1] === 1, sync };
+  return { codec, byBlocks: flags[1] === 1, sync };
 }
 
 /** The records of a file in order. Throws CorruptionException for whatever is no whole SequenceFile of HBase's Export. */
@@ -291,11 +345,10 @@ async function checkSync(input: Input, { sync }: Header): Promise<void> {
   if (!sync.every((byte, i) => found[i] === byte)) throw input.fault('the sync mark differs');
 }
 
-function unpack(input: Input, { compression }: Header, data: Uint8Array): Uint8Array {
-  if (compression === 'none') return data;
-  const options = { maxOutputLength: RECORD_BYTES_MAX };
+function unpack(input: Input, { codec }: Header, data: Uint8Array): Uint8Array {
+  if (codec === null) return data;
   try {
-    return compression === 'gz' ? zlib.gunzipSync(data, options) : zlib.inflateSync(data, options);
+    return codec.decompress(data, RECORD_BYTES_MAX);
   } catch (cause) {
     throw input.fault('a record cannot be decompressed', cause);
   }

@@ -110,7 +110,7 @@ export function addExportCommands(program: Command, context: CliContext): void {
     .option('--stop <ROW>', 'row to stop before')
     .option('--filter <TEXT>', "a filter in HBase's filter language")
     .option('--as-of <TIME>', 'as of a TSO or a time', parseAsOf)
-    .option('--compress <C>', 'none, gz, deflate; of HFiles none, gz, snappy, lz4, zstd')
+    .option('--compress <C>', 'none, gz, snappy, lz4, zstd; of SequenceFiles deflate, too; of text none, gz')
     .option(
       '--parallel <N>',
       'files written side by side',

@@ -2,7 +2,8 @@
  * The archive of a log: segments that left the log's folder and that somebody still reads. Which of them may go is told by a
  * TSO: a segment is needed while it holds a record above it.
  */
-import type { Env } from '../io/index.ts';
+import { FileNotFoundException } from '../io/index.ts';
+import type { Env, FileHandle } from '../io/index.ts';
 import {
   SEGMENT_HEADER_SIZE,
   claimedRecordSize,
@@ -33,14 +34,24 @@ export async function listSegments(env: Env, dir: string): Promise<ArchivedSegme
   const { chain, unlinked } = await surveySegments(env.fs, dir, null);
   const all = [...unlinked, ...chain].sort((a, b) => a.number - b.number);
   const segments: ArchivedSegment[] = [];
-  for (const segment of all) segments.push(await describe(env, segment));
+  for (const segment of all) {
+    const described = await describe(env, segment);
+    if (described !== null) segments.push(described);
+  }
   return segments;
 }
 
-async function describe(env: Env, segment: SurveyedSegment): Promise<ArchivedSegment> {
+/** Null for a segment that has left the folder since it was seen. */
+async function describe(env: Env, segment: SurveyedSegment): Promise<ArchivedSegment | null> {
   const { number, path, sizeBytes, header } = segment;
   const record = new LogRecord();
-  const handle = await env.fs.open(path, 'read');
+  let handle: FileHandle;
+  try {
+    handle = await env.fs.open(path, 'read');
+  } catch (error) {
+    if (error instanceof FileNotFoundException) return null;
+    throw error;
+  }
   try {
     const start = new Uint8Array(HEAD_SIZE);
     const length = await handle.read(start, SEGMENT_HEADER_SIZE);

@@ -2,7 +2,12 @@
  * Reads a log without changing it, in batches: for dumps, the change feed, incremental backups. A batch is awaited, its
  * records are walked synchronously.
  */
-import { CorruptionException, type Env, type FileHandle } from '../io/index.ts';
+import {
+  CorruptionException,
+  FileNotFoundException,
+  type Env,
+  type FileHandle,
+} from '../io/index.ts';
 import {
   align8,
   claimedRecordSize,
@@ -19,6 +24,9 @@ import { segmentPath } from './segment.ts';
 
 /** Bytes read at once; a larger record is read whole. */
 const BATCH_SIZE = 1024 * 1024;
+
+/** So often a segment may move between being seen and being opened. */
+const MOVES_MAX = 10;
 
 export interface ReadLogOptions {
   /** Records below this TSO are passed over, by whole segments where possible. Default: none. */
@@ -122,10 +130,13 @@ export class LogReader {
     this.#length = await this.#handle!.read(this.#buf.subarray(0, size), this.#at);
   }
 
-  /** All segments of all folders in the order of the log. */
+  /**
+   * All segments of all folders in the order of the log. A segment may move into the archive meanwhile: the log is looked at first,
+   * so that it is seen in one of both; where it is in both, the archive has it.
+   */
   async #survey(): Promise<SurveyedSegment[]> {
     const all = new Map<number, SurveyedSegment>();
-    for (const dir of this.#dirs) {
+    for (const dir of this.#dirs.toReversed()) {
       const { chain, missing } = await surveySegments(this.#env.fs, dir, this.#storeId);
       const gap = missing[0];
       if (gap !== undefined) throw new CorruptionException('log segment is missing', gap.path, 0);
@@ -136,15 +147,26 @@ export class LogReader {
 
   /** Opens the segment behind the current one, or the first that is needed. */
   async #openNext(): Promise<boolean> {
-    const segments = await this.#survey();
+    for (let moves = 0; ; moves++) {
+      try {
+        return await this.#openSurveyed(await this.#survey());
+      } catch (error) {
+        // It went into the archive since it was seen.
+        if (!(error instanceof FileNotFoundException) || moves === MOVES_MAX) throw error;
+      }
+    }
+  }
+
+  async #openSurveyed(segments: readonly SurveyedSegment[]): Promise<boolean> {
     const next = this.#handle === null ? await this.#first(segments) : this.#follower(segments);
     if (next === undefined) return false;
     if (next.header === null) {
       if (next.sizeBytes === 0) return false;
       throw next.fault!;
     }
+    const handle = await this.#env.fs.open(next.path, 'read');
     await this.close();
-    this.#handle = await this.#env.fs.open(next.path, 'read');
+    this.#handle = handle;
     this.#number = next.number;
     this.#path = this.record.path = next.path;
     this.record.segment = next.number;
@@ -184,11 +206,21 @@ export class LogReader {
   /** Judges a place without a whole record: an error if another segment follows, else notes the end. */
   async #isFollowed(): Promise<false> {
     const next = this.#follower(await this.#survey());
-    if (next !== undefined && (await this.#firstRecord(next)).size > 0) {
+    if (next !== undefined && (await this.#holdsRecords(next))) {
       throw new CorruptionException('damaged log record', this.#path, this.#at);
     }
     this.#end = { path: this.#path, offset: this.#at };
     return false;
+  }
+
+  /** Whether the segment has a record. One that moved since it was seen had: only those that are written whole move. */
+  async #holdsRecords(segment: SurveyedSegment): Promise<boolean> {
+    try {
+      return (await this.#firstRecord(segment)).size > 0;
+    } catch (error) {
+      if (!(error instanceof FileNotFoundException)) throw error;
+      return true;
+    }
   }
 
   /** The segment that names the current one as its predecessor. Throws if those behind it are there and it is not. */

@@ -65,7 +65,7 @@ describe('files of Hadoop', () => {
     const chunks: Uint8Array[] = [];
     const sink = { add: (bytes: Uint8Array): boolean => chunks.push(Uint8Array.from(bytes)) < 0 };
     const sync = golden.subarray(0x62, 0x72);
-    const writer = new SequenceFileWriter(sink, 'none', sync);
+    const writer = new SequenceFileWriter(sink, null, sync);
     for await (const { row, value } of readSequenceFile(env, 'file')) writer.append(row, value);
     writer.finish();
     expect(Buffer.concat(chunks).toString('hex')).toBe(golden.toString('hex'));
