@@ -6,6 +6,11 @@ export class KeyedQueue {
     return this.#tails.size;
   }
 
+  /** Settles when nothing runs. */
+  async idle(): Promise<void> {
+    while (this.#tails.size > 0) await Promise.all(this.#tails.values());
+  }
+
   run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const done = before.then(work);

@@ -112,6 +112,7 @@ export class TransactionManager implements Transactions {
   /** Stops watching; open transactions are gone with the process. */
   async close(): Promise<void> {
     await this.expiry.stop();
+    await this.#queue.idle();
     await this.#stager.close();
   }
 

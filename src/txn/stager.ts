@@ -39,6 +39,8 @@ export class Stager {
   readonly #ledger: Ledger;
   readonly #knobs: () => TransactionKnobs;
   #runs = 0;
+  /** Links on their way into the manifest. */
+  readonly #following = new Set<Promise<void>>();
 
   constructor({ server, ledger, knobs }: StagerParts) {
     this.#server = server;
@@ -203,16 +205,19 @@ export class Stager {
 
   // ---- the decision -------------------------------------------------------------------------------------------------
 
-  /** Commits the ledger's rows, and gives the files to the regions in the same step. */
+  /**
+   * Commits the ledger's rows, and gives the files to the regions in the same step. Settles when the decision is on the disk: the
+   * manifest follows, and an opening makes good what a crash leaves of that.
+   */
   async link(txn: Txn, commit: Omit<TransactionCommit, 'groups'>): Promise<void> {
     const server = this.#server;
     await this.#verify(txn);
     const files = txn.staged?.files ?? [];
     const tables = this.#tablesOf(files, commit);
     const leave: (() => void)[] = [];
+    let finish: Finish = { edits: [], done: () => undefined, failed: () => undefined };
     try {
       for (const table of tables) leave.push(await table.layout.enter());
-      let finish: Finish = { edits: [], done: () => undefined, failed: () => undefined };
       await commitTransaction(server, this.#ledger, {
         ...commit,
         groups: [],
@@ -228,15 +233,30 @@ export class Stager {
           finish = this.#apply(txn, tso, tables);
         },
       });
-      try {
-        await server.manifest.commit(finish.edits);
-        finish.done();
-      } catch (error) {
-        finish.failed(error);
-        throw error;
-      }
-    } finally {
+    } catch (error) {
       for (const done of leave) done();
+      throw error;
+    }
+    this.#follow(txn, finish, leave);
+  }
+
+  /** Brings the links into the manifest. Before that the layout of the tables stays as it is. */
+  #follow(txn: Txn, finish: Finish, leave: readonly (() => void)[]): void {
+    const following = this.#nameFiles(txn, finish).finally(() => {
+      for (const done of leave) done();
+      this.#following.delete(following);
+    });
+    this.#following.add(following);
+  }
+
+  async #nameFiles(txn: Txn, finish: Finish): Promise<void> {
+    try {
+      await this.#server.manifest.commit(finish.edits);
+      finish.done();
+    } catch (error) {
+      const { label } = txn.facts;
+      this.#server.logger.error({ label, error }, 'files of a committed transaction are not named');
+      finish.failed(error);
     }
   }
 
@@ -451,6 +471,7 @@ export class Stager {
 
   async close(): Promise<void> {
     const { env, layout } = this.#server;
+    await Promise.all(this.#following);
     if (this.#runs > 0) await env.fs.remove(layout.transactions);
   }
 }
