@@ -32,6 +32,8 @@ export class EmbeddedScanner implements Scanner {
   #walk: RegionWalk | null = null;
   #current: RegionScanner | null = null;
   #rowsLeft: number;
+  /** A region's filter was done before it let anything through: the regions behind it are not read. */
+  #isFilteredOut = false;
   #isClosed = false;
   /** Results fetched and not yet handed out by the iterator. */
   #ready: readonly Result[] = [];
@@ -95,10 +97,13 @@ export class EmbeddedScanner implements Scanner {
         const scanner = this.#current ?? this.#nextRegion(this.#moment);
         if (scanner === null || this.#isClosed) break;
         const state = scanner.next(batch, limits);
-        if (state === WAIT) await scanner.load();
-        else if (state === END) this.#endRegion();
         // What the region gave counts against the limit before the next one is opened.
         const isFull = batch.size >= count || batch.bytes >= limits.bytesMax;
+        if (state === WAIT) await scanner.load();
+        else if (state === END) {
+          this.#isFilteredOut = batch.size === 0 && scanner.isFilterDone();
+          this.#endRegion();
+        } else if (isFull && this.#spec.filter !== null) this.#lookOn(scanner);
         if (isFull || (state === END && batch.size > 0)) break;
         if (state !== WAIT && batch.size === 0) await this.#server.env.timers.sleep(0);
       }
@@ -107,6 +112,14 @@ export class EmbeddedScanner implements Scanner {
       throw error;
     }
     return this.#take();
+  }
+
+  /**
+   * Behind a full batch: a filter that is done now has let something through in this region, so the next region is read.
+   * HBase: RSRpcServices#scan, where a batch is what one call answers.
+   */
+  #lookOn(scanner: RegionScanner): void {
+    if (this.#batch.bytes < this.#spec.maxResultSizeBytes && !scanner.hasMore()) this.#endRegion();
   }
 
   async #begin(): Promise<ReadMoment> {
@@ -120,7 +133,7 @@ export class EmbeddedScanner implements Scanner {
 
   #nextRegion(moment: ReadMoment): RegionScanner | null {
     const table = this.#table!;
-    while (this.#rowsLeft > 0) {
+    while (this.#rowsLeft > 0 && !this.#isFilteredOut) {
       const step = this.#walk!.next();
       if (step === null) return null;
       this.#server.reads.goOn(table, this.#hold!);

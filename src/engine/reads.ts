@@ -477,7 +477,10 @@ export class Reads {
       const scanner = this.openRegion(table, region, left, moment);
       if (scanner === null) continue;
       try {
-        rows += await countRegion(scanner, batch, this.#sleep);
+        const found = await countRegion(scanner, batch, this.#sleep);
+        rows += found;
+        // A filter that was done before it let anything through ends the whole scan, as in EmbeddedScanner.
+        if (found === 0 && scanner.isFilterDone()) break;
       } finally {
         scanner.close();
       }

@@ -224,6 +224,13 @@ export function partsOf(filter: FilterJson): string[] {
   return parts;
 }
 
+/** Whether it ends the scan at a row whose key it does not want. */
+export function endsByRow(filter: FilterJson): boolean {
+  const within = [filter['filter'] ?? [], filter['filters'] ?? []].flat() as FilterJson[];
+  const parts = within.flatMap(partsOf);
+  return (filter.type === 'WhileMatchFilter' && parts.includes('RowFilter')) || within.some(endsByRow);
+}
+
 /** Filters with less in them. */
 export function smallerFilters(filter: FilterJson): FilterJson[] {
   const within = filter['filter'] as FilterJson | undefined;

@@ -29,6 +29,8 @@ export interface Options {
   readonly folder: string;
   /** Rounds under way at once. */
   readonly tables: number;
+  /** Only these cases of each round; none: all. */
+  readonly only: readonly number[];
 }
 
 export function parseOptions(
@@ -53,6 +55,7 @@ export function parseOptions(
       suite: { type: 'string' },
       folder: { type: 'string', default: folder },
       tables: { type: 'string', default: '2' },
+      case: { type: 'string', multiple: true, default: [] },
       ask: { type: 'string', multiple: true, default: [] },
     },
   });
@@ -65,6 +68,7 @@ export function parseOptions(
     samples: Number(values.samples),
     folder: values.folder,
     tables: Number(values.tables),
+    only: values.case.map(Number),
     ask: values.ask,
     hbase: values.hbase ?? process.env['DIFF_HBASE'],
     suite: values.suite ?? process.env['HBASE_SUITE'],
@@ -97,7 +101,7 @@ export class DiffRun {
     const work = async (): Promise<void> => {
       do {
         const own = number++;
-        await this.#seed(own, new Generator(seeded(own)).round(casesARound));
+        await this.#seed(own, this.#chosen(new Generator(seeded(own)).round(casesARound)));
       } while (Date.now() < endMs);
     };
     await Promise.all(Array.from({ length: minutes === 0 ? 1 : this.#options.tables }, work));
@@ -112,6 +116,15 @@ export class DiffRun {
     return this.#differences === 0 ? 0 : 1;
   }
 
+  /** The round with nothing in the cases that are not asked for. */
+  #chosen(round: Round): Round {
+    const { only } = this.#options;
+    if (only.length === 0) return round;
+    const nothing = [...round.events, null].map(() => []);
+    const cases = round.cases.map((one, index) => (only.includes(index) ? one : nothing));
+    return { ...round, cases };
+  }
+
   /** Answers the steps of a case file anew, HBase's way. The exit status: 0 if Cellar answers the same. */
   async ask(file: string): Promise<number> {
     await this.#hbase.settle();
@@ -119,7 +132,12 @@ export class DiffRun {
     const { case: commands, events } = splitSteps(asked.steps.map(([step]) => step));
     const splits = asked.splits ?? [];
     const round = { families: asked.families, splits, splitEvery: 1, events, cases: [commands] };
-    const { answers, differences } = await this.#round(round);
+    const { answers, differences, failed } = await this.#round(round);
+    if (failed !== null) {
+      this.#print(`${file}: HBase fails at ${JSON.stringify(failed)}`);
+      await Promise.all(this.#drops);
+      return 1;
+    }
     const left = answers[0]!.flat();
     const steps = asked.steps.map(([step]): CaseFile['steps'][number] =>
       isEvent(step) ? [step] : [step, comparable(left.shift()!)],
