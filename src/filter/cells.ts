@@ -143,8 +143,9 @@ export class Kept {
   buf: Uint8Array = new Uint8Array(32);
   length = -1;
 
-  set(from: Uint8Array, at: number, length: number): void {
-    if (length > this.buf.length) this.buf = new Uint8Array(length * 2);
+  /** `spare`: room for further bytes. */
+  set(from: Uint8Array, at: number, length: number, spare: number = 0): void {
+    if (length + spare > this.buf.length) this.buf = new Uint8Array((length + spare) * 2);
     for (let i = 0; i < length; i++) this.buf[i] = from[at + i]!;
     this.length = length;
   }
@@ -170,6 +171,13 @@ export class KeptHint extends Hint {
     this.timestampHigh = key.timestampHigh;
     this.timestampLow = key.timestampLow;
     this.type = key.type;
+  }
+
+  /** The start of the least row behind the cell's. */
+  keepRowAfter({ block, rowAt, rowLength }: CellView): this {
+    this.#row.set(block, rowAt, rowLength, 1);
+    this.#row.buf[rowLength] = 0;
+    return this.toRow(this.#row.buf, rowLength + 1);
   }
 
   /** Whether the cell still lies before this place, in the direction of the scan. */

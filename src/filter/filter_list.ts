@@ -1,4 +1,5 @@
 /** FilterList with both operators: how codes, hints and rows of several filters become one (protocol/filters.md section 4). */
+import { LATEST_HIGH, LATEST_LOW, compareRanges } from '../cell/index.ts';
 import type { CellView, SeekKey } from '../cell/index.ts';
 import {
   FILTER_INCLUDE,
@@ -151,6 +152,7 @@ const NOTHING = -1;
 export class MustPassOneFilter extends ListFilter {
   readonly #wishes: readonly Wish[];
   readonly #hasIncluded: boolean[];
+  readonly #nextRow: KeptHint = new KeptHint();
 
   constructor(filters: readonly CellFilter[], reversed: boolean) {
     super(filters, reversed);
@@ -187,7 +189,7 @@ export class MustPassOneFilter extends ListFilter {
       if (this.filters[i]!.filterAllRemaining()) continue;
       const own = this.#wishes[i]!.ask(cell);
       this.#hasIncluded[i] = isIncluded(own);
-      code = code === NOTHING ? own : mergeOne(code, own);
+      code = code === NOTHING ? own : mergeOne(code, own, this.reversed);
     }
     return code === NOTHING ? FILTER_SKIP : code;
   }
@@ -201,16 +203,36 @@ export class MustPassOneFilter extends ListFilter {
     return transformed;
   }
 
-  /** The nearest of the hints; none unless every filter gives one. */
+  /**
+   * The nearest of the hints; none unless every filter gives one, or wants nothing more of this row. (HBase gives none then,
+   * and walks.)
+   */
   override nextCellHint(cell: CellView): SeekKey | null {
     let nearest: SeekKey | null = null;
-    for (const filter of this.filters) {
+    let hasLeft = false;
+    for (let i = 0; i < this.filters.length; i++) {
+      const filter = this.filters[i]!;
       if (filter.filterAllRemaining()) continue;
+      if (!this.reversed && this.#wishes[i]!.hasLeftRow) {
+        hasLeft = true;
+        continue;
+      }
       const hint = filter.nextCellHint(cell);
       if (hint === null) return null;
       if (nearest === null || compareKeys(hint, nearest, this.reversed) < 0) nearest = hint;
     }
-    return nearest;
+    return hasLeft && nearest !== null ? this.#within(cell, nearest) : nearest;
+  }
+
+  /** The hint, but no farther than the next row, which others may want; and only to columns, whose markers it meets. */
+  #within(cell: CellView, hint: SeekKey): SeekKey | null {
+    const { block, rowAt, rowLength } = cell;
+    const { row, timestampHigh, timestampLow } = hint;
+    if (compareRanges(block, rowAt, rowLength, row, hint.rowAt, hint.rowLength) === 0) {
+      const isColumn = timestampHigh === LATEST_HIGH && timestampLow === LATEST_LOW;
+      return isColumn && hint.qualifier !== null ? hint : null;
+    }
+    return this.#nextRow.keepRowAfter(cell);
   }
 
   override filterRow(): boolean {
@@ -219,11 +241,17 @@ export class MustPassOneFilter extends ListFilter {
   }
 }
 
-/** The nearer jump wins, and one that includes is enough. A hint is farther than anything but of unknown length. */
-function mergeOne(code: FilterCode, own: FilterCode): FilterCode {
+/**
+ * The nearer jump wins, and one that includes is enough. A hint is farther than anything but of unknown length; one of two
+ * filters, the other of which has left the row, counts.
+ */
+function mergeOne(code: FilterCode, own: FilterCode, reversed: boolean): FilterCode {
   const hints =
     Number(code === FILTER_SEEK_NEXT_USING_HINT) + Number(own === FILTER_SEEK_NEXT_USING_HINT);
   if (hints === 2) return FILTER_SEEK_NEXT_USING_HINT;
+  if (hints === 1 && !reversed && (code === FILTER_NEXT_ROW || own === FILTER_NEXT_ROW)) {
+    return FILTER_SEEK_NEXT_USING_HINT;
+  }
   const jump = hints === 1 ? 0 : Math.min(jumpOf(code), jumpOf(own));
   return codeOf(jump, isIncluded(code) || isIncluded(own));
 }
@@ -241,6 +269,11 @@ class Wish {
   constructor(filter: CellFilter, reversed: boolean) {
     this.#filter = filter;
     this.#reversed = reversed;
+  }
+
+  /** It wants nothing more of the row, in the family of the cell asked about last. */
+  get hasLeftRow(): boolean {
+    return this.#code === FILTER_NEXT_ROW;
   }
 
   forget(): void {
