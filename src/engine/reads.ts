@@ -28,14 +28,16 @@ import {
   NewestReader,
   PointReader,
   RegionScanner,
+  RowSeek,
+  Store,
   openStores,
 } from '../region/index.ts';
 import type {
   ReadMoment,
   ReadableStore,
   Region,
+  RowPlaces,
   SourceWishes,
-  Store,
   StoreTally,
 } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
@@ -101,6 +103,7 @@ export class Reads {
   readonly #visibleTimeoutMs: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
   readonly #random: (below: number) => number;
+  readonly #places: RowPlaces;
   /** One reader a region serves its gets. */
   readonly #readers = new WeakMap<ReadableRegion, CachedReader>();
   /** One reader a store serves read-modify-write. */
@@ -116,6 +119,8 @@ export class Reads {
     readonly sleep: (ms: number) => Promise<void>;
     /** Chance for filters: a number in [0, below). */
     readonly random: (below: number) => number;
+    /** Where rows were found in store files. */
+    readonly places: RowPlaces;
   }) {
     this.#catalog = parts.catalog;
     this.#past = parts.past;
@@ -126,6 +131,7 @@ export class Reads {
     this.#visibleTimeoutMs = parts.visibleTimeoutMs;
     this.#sleep = parts.sleep;
     this.#random = parts.random;
+    this.#places = parts.places;
   }
 
   /** Throws NotInMemoryException; as-of reads that would have to wait throw SnapshotNotVisible. */
@@ -163,7 +169,7 @@ export class Reads {
     const known = this.#readers.get(region);
     const isCurrent = known?.layoutVersion === region.layoutVersion;
     if (known !== undefined && isCurrent && !known.isBusy) return known;
-    const made = makeReader(region, NO_HISTORY);
+    const made = makeReader(region, NO_HISTORY, this.#places);
     if (known?.isBusy === true && isCurrent) return made;
     if (known?.isBusy === false) known.reader.close();
     this.#readers.set(region, made);
@@ -511,10 +517,18 @@ const notInMemory = (table: string): NotInMemoryException =>
 
 const NO_HISTORY: SourceWishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
 
-function makeReader(region: ReadableRegion, wishes: SourceWishes): CachedReader {
-  const stores = region.stores.map((store) => {
+/** `places` for a reader that lives on: it learns where rows are. */
+function makeReader(
+  region: ReadableRegion,
+  wishes: SourceWishes,
+  places: RowPlaces | null = null,
+): CachedReader {
+  const stores = region.stores.map((store, index) => {
     const window = new FileWindow();
-    return { settings: store.settings, sources: store.sources({ ...wishes, window }), window };
+    const hasFiles = store instanceof Store && store.files.length > 0;
+    const seek = places !== null && hasFiles ? new RowSeek(places, index) : null;
+    const sources = store.sources({ ...wishes, window, seek });
+    return { settings: store.settings, sources, window, seek };
   });
   return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
 }

@@ -145,6 +145,7 @@ export class RegionServer {
       visibleTimeoutMs: () => this.oracle.knobs.change_visible_timeout_ms,
       sleep: (ms) => this.env.timers.sleep(ms),
       random: (below) => this.env.random.int(below),
+      places: this.files.places,
     });
     this.schema = new SchemaChanges({
       catalog: this.catalog,

@@ -9,10 +9,13 @@ import { BlockCache, Codecs, javascriptChecksums, loadChecksums } from '../hfile
 import type { HFileSummary } from '../hfile/index.ts';
 import type { DataLayout, FileRecord, Manifest } from '../manifest/index.ts';
 import type { FileDescription } from '../model/index.ts';
-import { StoreFile } from '../region/index.ts';
+import { RowPlaces, StoreFile } from '../region/index.ts';
 import type { FileContext, Region, Store } from '../region/index.ts';
 import type { Logger } from './logger.ts';
 import type { TableState } from './table_state.ts';
+
+/** The part of the cache's budget that remembers where rows are: one in so many bytes. */
+const PLACES_SHARE = 16;
 
 const NO_KEY: Uint8Array = new Uint8Array(0);
 
@@ -34,6 +37,8 @@ export interface FilePlace {
 
 export class StoreFiles {
   readonly cache: BlockCache;
+  /** Where gets have found rows. */
+  readonly places: RowPlaces;
   readonly #env: Env;
   readonly #layout: DataLayout;
   readonly #manifest: Manifest;
@@ -53,6 +58,7 @@ export class StoreFiles {
     readonly manifest: Manifest;
     readonly logger: Logger;
     readonly context: FileContext;
+    readonly places: RowPlaces;
   }) {
     this.#env = parts.env;
     this.#layout = parts.layout;
@@ -60,6 +66,7 @@ export class StoreFiles {
     this.#logger = parts.logger;
     this.#context = parts.context;
     this.cache = parts.context.cache;
+    this.places = parts.places;
   }
 
   static async create(parts: {
@@ -71,15 +78,16 @@ export class StoreFiles {
     /** Load the machine's own checksums; not in a simulation, where nothing may wait for the real world. */
     readonly nativeChecksums: boolean;
   }): Promise<StoreFiles> {
+    const placeBytes = Math.floor(parts.cacheBytes / PLACES_SHARE);
     const context: FileContext = {
       fs: parts.env.fs,
-      cache: new BlockCache(parts.cacheBytes),
+      cache: new BlockCache(parts.cacheBytes - placeBytes),
       readerOptions: {
         checksums: parts.nativeChecksums ? await loadChecksums() : javascriptChecksums,
         codecs: new Codecs(),
       },
     };
-    return new StoreFiles({ ...parts, context });
+    return new StoreFiles({ ...parts, context, places: new RowPlaces(placeBytes) });
   }
 
   /** Gives the stores of a table the files that the manifest names. Reads no file. */

@@ -102,6 +102,7 @@ class List {
 /** What looks for blocks of one file. */
 export interface BlockLookup {
   get(offset: number): CachedBlock | undefined;
+  peek(offset: number): CachedBlock | undefined;
   has(offset: number): boolean;
 }
 
@@ -119,6 +120,12 @@ export class CacheFile {
   get(offset: number): CachedBlock | undefined {
     const entry = this.#entries.get(offset);
     return entry === undefined ? this.#cache.countMiss() : this.#cache.touch(entry);
+  }
+
+  /** As `get`, for a caller that has another way: a block that is not there counts as nothing. */
+  peek(offset: number): CachedBlock | undefined {
+    const entry = this.#entries.get(offset);
+    return entry === undefined ? undefined : this.#cache.touch(entry);
   }
 
   /** Whether the block is there; counts as nothing. */

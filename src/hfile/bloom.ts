@@ -8,7 +8,7 @@
  */
 import { compareRanges, putU16, u16 } from '../cell/index.ts';
 import { check } from './fault.ts';
-import { HASH_MURMUR3, hashBytes } from './hashes.ts';
+import { HASH_MURMUR, HASH_MURMUR3, hashBytes } from './hashes.ts';
 import { readRootEntries } from './index_chunk.ts';
 import type { IndexEntries } from './index_chunk.ts';
 import { ByteReader } from './varlen.ts';
@@ -140,6 +140,40 @@ export function putColumnKey(
   return end;
 }
 
+/** Both hashes of one key, computed once however many filters are asked. */
+export class KeyHash {
+  first = 0;
+  #type = HASH_MURMUR;
+  #second = 0;
+  #hasSecond = false;
+  #buf: Uint8Array = new Uint8Array(0);
+  #at = 0;
+  #length = -1;
+
+  /** The bytes must stay as they are until the next `set`. The hash type is the usual one of HBase's filters. */
+  set(buf: Uint8Array, at: number, length: number, hashType: number = HASH_MURMUR): void {
+    this.#type = hashType;
+    this.#buf = buf;
+    this.#at = at;
+    this.#length = length;
+    this.#hasSecond = false;
+    this.first = hashBytes(hashType, buf, at, length, 0);
+  }
+
+  /** Whether these are the hashes of so long a key in a filter of this type. */
+  fits(hashType: number, length: number): boolean {
+    return hashType === this.#type && length === this.#length;
+  }
+
+  second(): number {
+    if (!this.#hasSecond) {
+      this.#second = hashBytes(this.#type, this.#buf, this.#at, this.#length, this.first);
+      this.#hasSecond = true;
+    }
+    return this.#second;
+  }
+}
+
 const OBJECT_BYTES = 300;
 
 /** The bits of one chunk in memory. */
@@ -160,18 +194,10 @@ export class BloomChunk {
     return OBJECT_BYTES + this.#bits.length;
   }
 
-  /** False: the key was certainly never added. */
-  mightContain(
-    hashType: number,
-    hashCount: number,
-    buf: Uint8Array,
-    at: number,
-    length: number,
-  ): boolean {
+  /** False: the key with these hashes was certainly never added. */
+  mightContain(hashCount: number, h1: number, h2: number): boolean {
     const bits = this.#bits;
     const bitCount = bits.length * 8;
-    const h1 = hashBytes(hashType, buf, at, length, 0);
-    const h2 = hashBytes(hashType, buf, at, length, h1);
     let sum = h1;
     for (let i = 0; i < hashCount; i++) {
       const position = Math.abs(sum % bitCount);

@@ -4,7 +4,7 @@
  * the cache did with it.)
  */
 import type { BlockLookup, BlockRequest, CachedBlock } from './block_cache.ts';
-import { columnKeySize, findColumnChunk, findRowChunk, putColumnKey } from './bloom.ts';
+import { KeyHash, columnKeySize, findColumnChunk, findRowChunk, putColumnKey } from './bloom.ts';
 import type { BloomMeta } from './bloom.ts';
 import type { HFileProperties } from './properties.ts';
 
@@ -30,19 +30,25 @@ export class BloomProbe {
   #loaded: CachedBlock | null = null;
   /** The column key that is being asked for. */
   #columnKey: Uint8Array = new Uint8Array(256);
+  readonly #hash: KeyHash = new KeyHash();
 
   constructor(parts: ProbeParts) {
     this.#parts = parts;
   }
 
-  /** Whether the file may hold a cell of the row. */
-  mightContainRow(row: Uint8Array, rowAt: number, rowLength: number): ProbeAnswer {
+  /** Whether the file may hold a cell of the row. `hash`: the row's, if the caller has it. */
+  mightContainRow(
+    row: Uint8Array,
+    rowAt: number,
+    rowLength: number,
+    hash: KeyHash | null = null,
+  ): ProbeAnswer {
     const { bloom } = this.#parts;
     if (bloom === null) return PROBE_MAYBE;
     const length = this.#rowKeyLength(rowLength);
     if (length < 0) return PROBE_MAYBE;
     const chunk = findRowChunk(bloom.chunks, row, rowAt, length);
-    return this.#ask(bloom, chunk, row, rowAt, length);
+    return this.#ask(bloom, chunk, row, rowAt, length, hash);
   }
 
   async loadForRow(row: Uint8Array, rowAt: number, rowLength: number): Promise<void> {
@@ -133,6 +139,7 @@ export class BloomProbe {
     key: Uint8Array,
     keyAt: number,
     keyLength: number,
+    hash: KeyHash | null = null,
   ): ProbeAnswer {
     if (chunk < 0) return PROBE_ABSENT;
     const offset = bloom.chunks.offsets[chunk]!;
@@ -143,9 +150,12 @@ export class BloomProbe {
     const block = isLoaded ? loaded : this.#parts.cached.get(offset);
     if (block === undefined || block.kind !== 'bloom') return PROBE_WAIT;
     const { hashType, hashCount } = bloom;
-    return block.mightContain(hashType, hashCount, key, keyAt, keyLength)
-      ? PROBE_MAYBE
-      : PROBE_ABSENT;
+    let known = hash;
+    if (known?.fits(hashType, keyLength) !== true) {
+      known = this.#hash;
+      known.set(key, keyAt, keyLength, hashType);
+    }
+    return block.mightContain(hashCount, known.first, known.second()) ? PROBE_MAYBE : PROBE_ABSENT;
   }
 
   async #load(bloom: BloomMeta, chunk: number): Promise<void> {

@@ -8,7 +8,7 @@
  * Blocks that `load` brought are in `#held` until the move they were for has been made, whatever the cache does with them
  * meanwhile: so every load is progress. Blocks read ahead are in `#ahead` until the scan has passed them.
  */
-import { CellFields, END, READY, WAIT, u16, u32 } from '../cell/index.ts';
+import { CellFields, END, READY, WAIT, compareRanges, u16, u32 } from '../cell/index.ts';
 import type { CellSource, SeekKey, SourceState } from '../cell/index.ts';
 import { CorruptionException, invariant } from '../io/index.ts';
 import type { BlockKind, BlockLookup, BlockRequest, CachedBlock } from './block_cache.ts';
@@ -73,6 +73,8 @@ export class HFileCursor implements CellSource {
   readonly #nextPath: IndexChunk[];
   readonly #nextPathAt: number[];
   #block: DataBlock | null = null;
+  /** `#path` leads to the block; not so after `standAt`. */
+  #isOnPath = false;
   /** Offset after the current cell in `#block`. */
   #nextAt = 0;
   #wanted: BlockRequest | null = null;
@@ -108,6 +110,35 @@ export class HFileCursor implements CellSource {
       return this.#place(at);
     }
     return this.#enterAfter(block);
+  }
+
+  /**
+   * Stands on a cell as found before, of the block at an offset of the file; false if that block is not in memory. Only the
+   * cells of that block can be read from there.
+   */
+  standAt(offset: number, at: number): boolean {
+    let block: CachedBlock | null | undefined = this.#block;
+    if (block === null || block.offset !== offset) {
+      block = this.#reader.cached.peek(offset);
+      if (block?.kind !== 'data') return false;
+      this.#useBlock(block);
+      this.#isOnPath = false;
+      this.#sequentialBlocks = this.#sequentialFrom;
+    }
+    this.#place(at);
+    return true;
+  }
+
+  /** Offset of the block that has the rest of the current row; -1 if the row may go on in the next block. */
+  get rowBlock(): number {
+    const block = this.#block;
+    if (block === null) return -1;
+    const { bytes, lastCellAt } = block;
+    const length = u16(bytes, lastCellAt + 8);
+    const { rowAt, rowLength } = this.cell;
+    return compareRanges(bytes, lastCellAt + 10, length, bytes, rowAt, rowLength) === 0
+      ? -1
+      : block.offset;
   }
 
   seekToFirst(): SourceState {
@@ -242,6 +273,11 @@ export class HFileCursor implements CellSource {
       this.#path[level] = this.#nextPath[level]!;
       this.#pathAt[level] = this.#nextPathAt[level]!;
     }
+    this.#useBlock(block);
+    this.#isOnPath = true;
+  }
+
+  #useBlock(block: DataBlock): void {
     this.#block = block;
     if (this.#hasStamp) {
       this.cell.writeHigh = this.#reader.stamp!.writeHigh;
@@ -315,6 +351,7 @@ export class HFileCursor implements CellSource {
 
   /** Enters the block after the current one. */
   #stepBlock(): SourceState {
+    invariant(this.#isOnPath, 'a cursor that was put somewhere stays in its block');
     for (let level = 0; level < this.#levels; level++) {
       this.#nextPath[level] = this.#path[level]!;
       this.#nextPathAt[level] = this.#pathAt[level]!;

@@ -9,6 +9,7 @@ export type {
 } from './block_cache.ts';
 export { ENCODING_IDS, encodingNamed } from './block_decoding.ts';
 export type { EncodingName } from './block_decoding.ts';
+export { KeyHash } from './bloom.ts';
 export type { BloomMeta, BloomType } from './bloom.ts';
 export { BloomProbe, PROBE_ABSENT, PROBE_MAYBE, PROBE_WAIT } from './bloom_probe.ts';
 export type { ProbeAnswer } from './bloom_probe.ts';

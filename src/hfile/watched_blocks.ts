@@ -33,13 +33,14 @@ export class WatchedFile implements BlockSource {
     this.#reader = reader;
     this.#watch = watch;
     const { cached } = reader;
+    const watched = (block: CachedBlock | undefined): CachedBlock | undefined => {
+      if (block !== undefined) watch.fromCache(block);
+      return block;
+    };
     this.cached = {
       has: (offset) => cached.has(offset),
-      get: (offset) => {
-        const block = cached.get(offset);
-        if (block !== undefined) watch.fromCache(block);
-        return block;
-      },
+      get: (offset) => watched(cached.get(offset)),
+      peek: (offset) => watched(cached.peek(offset)),
     };
     const { properties, bloom, deleteFamilyBloom } = reader;
     this.probe = new BloomProbe({

@@ -9,6 +9,7 @@ import { DroppedAfter } from './drop_tag.ts';
 import { Memstore } from './memstore/index.ts';
 import type { SourceTally, StoreTally } from './explain_sources.ts';
 import type { FileWindow } from './file_window.ts';
+import type { RowSeek } from './row_seek.ts';
 import type { StoreFile } from './store_file.ts';
 
 /** Cells that left the live files at `drop`. */
@@ -33,6 +34,8 @@ export interface SourceWishes {
   readonly window?: FileWindow;
   /** Told what is used, for explanations. */
   readonly tally?: StoreTally | null;
+  /** For points: what the files share, begun before each seek. */
+  readonly seek?: RowSeek | null;
 }
 
 export class Store {
@@ -55,7 +58,7 @@ export class Store {
 
   /** Fresh cursors, the newest first. The caller closes them. */
   sources(wishes: SourceWishes): CellSource[] {
-    const { points, cacheBlocks, window, tally = null } = wishes;
+    const { points, cacheBlocks, window, seek = null, tally = null } = wishes;
     const sources: CellSource[] = [this.memstore.cursor()];
     for (const memstore of this.frozen) sources.push(memstore.cursor());
     if (tally !== null) {
@@ -67,7 +70,7 @@ export class Store {
     const options = { cacheBlocks };
     const open = (file: StoreFile, kind: 'store' | 'history'): CellSource | null => {
       const told = tally === null ? null : tally.file(file.info, kind);
-      if (points) return counted(file.pointCursor(options, window, told), told);
+      if (points) return counted(file.pointCursor(options, window, seek, told), told);
       const refused = window === undefined ? null : window.refuses(file.info);
       if (refused === null) return counted(file.cursor(options, told), told);
       if (told !== null) told.ruledOut = refused;

@@ -2,16 +2,25 @@
  * A store file as readers use it: opened when the first of them needs it (opening a store reads the manifest, not the
  * data), ruled out without opening by key range, time range or Bloom filter, kept on the disk while a reader holds it.
  */
-import { CellFields, END, WAIT, compareRanges } from '../cell/index.ts';
+import { CellFields, END, READY, WAIT, compareRanges } from '../cell/index.ts';
 import type { CellSource, CellView, NewestTimestamp, SeekKey, SourceState } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import type { FileSystem } from '../io/index.ts';
 import { HFileReader, PROBE_ABSENT, PROBE_WAIT, WatchedFile } from '../hfile/index.ts';
-import type { BlockCache, BloomProbe, CursorOptions, HFileReaderOptions } from '../hfile/index.ts';
+import type {
+  BlockCache,
+  BloomProbe,
+  CursorOptions,
+  HFileCursor,
+  HFileReaderOptions,
+} from '../hfile/index.ts';
 import type { SourceTally } from './explain_sources.ts';
 import type { FileWindow } from './file_window.ts';
 import type { SourceRuledOut } from '../model/index.ts';
+import type { PlacedSource } from './row_places.ts';
 import { rowRangeOf } from './row_range_source.ts';
+import type { RowSeek } from './row_seek.ts';
+import { sameRowAs } from './scan/keys.ts';
 import type { StoreFileInfo } from './store_file_info.ts';
 
 /** What files of one engine share. */
@@ -53,15 +62,16 @@ export class StoreFile {
 
   /**
    * A cursor for reads of single rows: a seek to a row that the file cannot hold, or for times that it does not have
-   * (`window`, set before each seek), answers END without reading.
+   * (`window`, set before each seek), answers END without reading. `seek` is shared by the files of one store.
    */
   pointCursor(
     options: CursorOptions = {},
     window: FileWindow | null = null,
+    seek: RowSeek | null = null,
     tally: SourceTally | null = null,
   ): CellSource {
     this.#holders++;
-    return new PointSource(this, options, window, tally);
+    return new PointSource(this, options, window, seek, tally);
   }
 
   /** The open reader, or null: `open` first. */
@@ -126,7 +136,7 @@ class LazySource implements CellSource {
   readonly newest: NewestTimestamp;
   readonly #options: CursorOptions;
   readonly #noCell: CellView = new CellFields();
-  cursor: CellSource | null = null;
+  cursor: HFileCursor | null = null;
   probe: BloomProbe | null = null;
   /** Told what is used of the file, for explanations. */
   readonly tally: SourceTally | null;
@@ -195,8 +205,11 @@ class LazySource implements CellSource {
   }
 }
 
-/** Answers seeks to rows; asks key range and Bloom filter before the index. */
-class PointSource extends LazySource {
+/** Answers seeks to rows; asks key range and Bloom filter before the index, or goes where the row is known to be. */
+class PointSource extends LazySource implements PlacedSource {
+  readonly owner: RowSeek | null;
+  readonly numbers: Map<number, number> = new Map();
+  generation = 0;
   readonly #window: FileWindow | null;
   #waitsForBloom = false;
   #key: SeekKey | null = null;
@@ -205,27 +218,51 @@ class PointSource extends LazySource {
     file: StoreFile,
     options: CursorOptions,
     window: FileWindow | null,
+    seek: RowSeek | null,
     tally: SourceTally | null,
   ) {
     super(file, options, tally);
     this.#window = window;
+    this.owner = seek;
   }
 
   override seek(key: SeekKey): SourceState {
+    const { owner } = this;
+    if (owner !== null && owner.known !== null) {
+      if (owner.known !== this) return END;
+      const refused = this.#window === null ? null : this.#window.refusesTimes(this.file.info);
+      return refused === null ? READY : END;
+    }
     this.#waitsForBloom = false;
     const { row, rowAt, rowLength } = key;
     if (!this.file.mayHoldRow(row, rowAt, rowLength)) return this.#refuse('key range');
     const refused = this.#window === null ? null : this.#window.refusesTimes(this.file.info);
-    if (refused !== null) return this.#refuse(refused);
+    if (refused !== null) {
+      owner?.leaveOut();
+      return this.#refuse(refused);
+    }
     if (!this.attach()) return WAIT;
-    const answer = this.probe!.mightContainRow(row, rowAt, rowLength);
+    const hash = owner === null ? null : owner.hash;
+    const answer = this.probe!.mightContainRow(row, rowAt, rowLength, hash);
     if (answer === PROBE_ABSENT) return this.#refuse('row Bloom filter');
     if (answer === PROBE_WAIT) {
       this.#waitsForBloom = true;
       this.#key = key;
       return WAIT;
     }
-    return this.cursor!.seek(key);
+    const state = this.cursor!.seek(key);
+    if (owner !== null && state === READY && sameRowAs(this.cell, row, rowAt, rowLength)) {
+      owner.found(this);
+    }
+    return state;
+  }
+
+  standAt(offset: number, place: number): boolean {
+    return this.cursor !== null && this.cursor.standAt(offset, place);
+  }
+
+  get rowBlock(): number {
+    return this.cursor === null ? -1 : this.cursor.rowBlock;
   }
 
   override async load(): Promise<void> {
@@ -237,5 +274,10 @@ class PointSource extends LazySource {
   #refuse(why: SourceRuledOut): SourceState {
     if (this.tally !== null) this.tally.ruledOut = why;
     return END;
+  }
+
+  override close(): void {
+    this.owner?.forget(this);
+    super.close();
   }
 }

@@ -5,6 +5,7 @@ import { END, READY, WAIT } from '../../cell/index.ts';
 import type { CellSource, CellView, SourceState } from '../../cell/index.ts';
 import type { FamilySettings, ReadSpec, Result } from '../../model/index.ts';
 import type { FileWindow } from '../file_window.ts';
+import type { RowSeek } from '../row_seek.ts';
 import { CellBatch } from './cell_batch.ts';
 import type { CellTally } from './explain_cells.ts';
 import { KeptBytes, SeekTarget, sameRowAs } from './keys.ts';
@@ -25,6 +26,8 @@ export interface PointStoreParts {
   /** What the sources were made with: set for each read. */
   readonly window?: FileWindow;
   readonly tally?: CellTally | null;
+  /** What the sources of its files were made with. */
+  readonly seek?: RowSeek | null;
 }
 
 /** One family, as a point reader keeps it. */
@@ -32,14 +35,16 @@ class PointStore {
   readonly settings: FamilySettings;
   readonly source: CellSource;
   readonly window: FileWindow | null;
+  readonly seek: RowSeek | null;
   readonly scanner: StoreScanner;
   readonly tally: CellTally | null;
   /** What the current spec reads of it; null for nothing. */
   spec: StoreScanSpec | null = null;
 
-  constructor({ settings, sources, window, tally = null }: PointStoreParts, row: KeptBytes) {
+  constructor({ settings, sources, window, seek, tally = null }: PointStoreParts, row: KeptBytes) {
     this.settings = settings;
     this.window = window ?? null;
+    this.seek = seek ?? null;
     this.tally = tally;
     this.source = mergeOf(sources, false, tally);
     this.scanner = new StoreScanner(this.source, row, 'point');
@@ -57,6 +62,7 @@ export class PointReader {
   #isReading = false;
   #storeAt = 0;
   #inStore = false;
+  #isSeeking = false;
   #waiting: CellSource | null = null;
 
   /**
@@ -90,7 +96,7 @@ export class PointReader {
       if (store.spec === null) continue;
       if (!this.#inStore) {
         store.window?.setTimes(store.settings, store.spec.timeRange, false, nowMs);
-        const state = store.source.seek(this.#target);
+        const state = this.#seek(store);
         if (state === WAIT) return this.#wait(store);
         if (state === END || !this.#isInRow(store.source.cell)) continue;
         store.scanner.begin(store.spec, readHigh, readLow, nowMs);
@@ -145,10 +151,22 @@ export class PointReader {
     this.result = null;
     this.#isReading = true;
     this.#inStore = false;
+    this.#isSeeking = false;
     this.#storeAt = 0;
     this.#row.set(row, 0, row.length);
     this.#target.toRow(this.#row.buf, 0, row.length);
     this.#batch.reset();
+  }
+
+  #seek(store: PointStore): SourceState {
+    const { seek } = store;
+    if (seek === null) return store.source.seek(this.#target);
+    // A seek that met WAIT goes on where it was.
+    if (!this.#isSeeking) seek.begin(this.#row.buf, 0, this.#row.length);
+    const state = store.source.seek(this.#target);
+    this.#isSeeking = state === WAIT;
+    if (state === READY) seek.end();
+    return state;
   }
 
   #isInRow(cell: CellView): boolean {

@@ -1,0 +1,65 @@
+/**
+ * What the files of one store share while a get looks for its row: the row's hashes, computed once for all their Bloom
+ * filters, and the place of the row where it is known; where it is not, what the search finds.
+ */
+import { KeyHash } from '../hfile/index.ts';
+import { sameRowAs } from './scan/keys.ts';
+import type { PlacedSource, RowPlaces } from './row_places.ts';
+
+/** Keeps rows of different stores apart in the table. */
+const SPREAD = 0x9e3779b1;
+
+export class RowSeek {
+  readonly hash: KeyHash = new KeyHash();
+  /** The only file that has the row; its source stands there. Null: all files are asked. */
+  known: PlacedSource | null = null;
+  readonly #places: RowPlaces;
+  readonly #seed: number;
+  #found: PlacedSource | null = null;
+  #foundCount = 0;
+  #isPartial = false;
+
+  /** `index` tells the stores of a region apart. */
+  constructor(places: RowPlaces, index: number) {
+    this.#places = places;
+    this.#seed = Math.imul(index, SPREAD);
+  }
+
+  /** Before the sources are sought. */
+  begin(row: Uint8Array, rowAt: number, rowLength: number): void {
+    this.known = null;
+    this.#found = null;
+    this.#foundCount = 0;
+    this.#isPartial = false;
+    this.hash.set(row, rowAt, rowLength);
+    const places = this.#places;
+    if (!places.find(this.hash.first ^ this.#seed, this)) return;
+    const source = places.source!;
+    if (!source.standAt(places.offset, places.place)) return;
+    if (sameRowAs(source.cell, row, rowAt, rowLength)) this.known = source;
+  }
+
+  /** A file was not asked, for another reason than its rows. */
+  leaveOut(): void {
+    this.#isPartial = true;
+  }
+
+  /** A file has the row; its source stands on the first cell. */
+  found(source: PlacedSource): void {
+    this.#found = source;
+    this.#foundCount++;
+  }
+
+  /** All sources have been sought and none was moved since. */
+  end(): void {
+    if (this.known !== null || this.#isPartial || this.#foundCount !== 1) return;
+    const source = this.#found!;
+    const offset = source.rowBlock;
+    if (offset >= 0) this.#places.put(this.hash.first ^ this.#seed, source, offset, source.cell.at);
+  }
+
+  /** A source is closed. */
+  forget(source: PlacedSource): void {
+    this.#places.forget(source);
+  }
+}
