@@ -11,7 +11,7 @@ import type { Plan, Step } from './plan.ts';
 import { figure, tableOf, workloadResult } from './report.ts';
 import type { RoundValues, WorkloadResult } from './report.ts';
 import { Datasets, runChild, runLimits } from './run_child.ts';
-import { saveEngine } from './save.ts';
+import { saveEngine, savePlotsOf } from './save.ts';
 import { SUBJECTS, peerVersions } from './subjects/index.ts';
 import { WORKLOADS, linesOf } from './workloads/index.ts';
 import type { Measure, Workload, WorkloadHead } from './workload.ts';
@@ -126,7 +126,11 @@ class Run {
       log(`${tookSeconds} s`);
       // After each: a run that is stopped leaves what it has.
       const run = { ...about, tookSeconds, limits: this.#limits, workloads };
-      if (options.save !== null) await saveEngine(run, options.save, i === steps.length - 1);
+      if (options.save === null) continue;
+      saveEngine(run, options.save);
+      if (i === steps.length - 1 && !(await savePlotsOf(run, options.save))) {
+        log('no PNGs: npm run bench:peers installs what draws them');
+      }
     }
     log(`took ${durationText(this.seconds)}, estimated ${durationText(this.#plan.seconds)}`);
   }
