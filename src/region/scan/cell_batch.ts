@@ -9,6 +9,7 @@ import { CellFields, putU32, u16, u32 } from '../../cell/index.ts';
 import type { CellView } from '../../cell/index.ts';
 import type { RowCells } from '../../filter/index.ts';
 import { PACKED_CELL_HEADER, Result } from '../../model/index.ts';
+import { BlockViews, VIEW_COPY_MAX, copyViewed, viewOf } from './block_views.ts';
 
 const CHUNK_SIZE_MIN = 4 * 1024;
 const CHUNK_SIZE_DEFAULT = 64 * 1024;
@@ -62,6 +63,9 @@ export class CellBatch {
   readonly #header: number;
   readonly #dropsTags: boolean;
   #chunk: Uint8Array = new Uint8Array(0);
+  /** Made when it is needed. */
+  #chunkView: DataView | null = null;
+  #views: BlockViews | null = null;
   #at = 0;
   #openFrom = 0;
   /** The chunks that finished results lie in. */
@@ -129,10 +133,19 @@ export class CellBatch {
       putU32(chunk, at + 4, cell.writeHigh);
       putU32(chunk, at + 8, cell.writeLow);
     }
-    copyBytes(cell.block, cell.at, chunk, at + header, length);
+    this.#copy(cell, at + header, length);
     this.#at = at + need;
     this.openCells++;
     return cut && this.isFull;
+  }
+
+  #copy(cell: CellView, at: number, length: number): void {
+    const { block } = cell;
+    // The only cell of a batch is not worth it.
+    const isViewed = length < VIEW_COPY_MAX && this.size + this.openCells > 0;
+    const from = isViewed ? (this.#views ??= new BlockViews()).of(block) : null;
+    if (from === null) copyBytes(block, cell.at, this.#chunk, at, length);
+    else copyViewed(from, cell.at, (this.#chunkView ??= viewOf(this.#chunk)), at, length);
   }
 
   /** The open row goes on: cuts it if it must be. True when that makes the batch full. */
@@ -243,6 +256,7 @@ export class CellBatch {
     this.clear();
     this.dropRow();
     this.hasParts = false;
+    this.#views?.clear();
   }
 
   /** The open row for `filterRowCells`. The packed cells are this batch's. */
@@ -294,6 +308,7 @@ export class CellBatch {
     const chunk = Buffer.allocUnsafeSlow(size);
     if (open > 0) chunk.set(this.#chunk.subarray(this.#openFrom, this.#at));
     this.#chunk = chunk;
+    this.#chunkView = null;
     this.#openFrom = 0;
     this.#at = open;
   }
