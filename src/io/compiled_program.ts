@@ -47,7 +47,8 @@ export function codePath(file: string): string {
 export function runCompiled(file: string): CompiledProgram | null {
   const source = readProgram(file);
   if (source === null) return null;
-  const id = source.subarray(0, ID_SIZE);
+  // A copy: what is kept for the run should not keep the whole file.
+  const id = new Uint8Array(source.subarray(0, ID_SIZE));
   const kept = readCode(codePath(file));
   const isSound = kept !== null && isCodeOf(kept, id);
   const script = new Script(wrapped(source.toString('latin1')), {

@@ -52,10 +52,19 @@ function workerEntry(): URL {
   return entry;
 }
 
+/**
+ * New objects of a worker: it works on bytes and has few. Memory that it shares with the main thread (memstores that were
+ * flushed) is given back at its next collection only, and they come the more often the smaller this is.
+ */
+const WORKER_YOUNG_MIB = 4;
+/** An idle worker is stopped: a started one takes 20 to 50 MiB, and what its last job has read stays until then. */
+const IDLE_MS = 2_000;
+
 /** One worker and the job it is at. */
 class PooledWorker {
   readonly thread: Worker;
   job: Waiting | null = null;
+  idle: NodeJS.Timeout | null = null;
   constructor(thread: Worker) {
     this.thread = thread;
   }
@@ -64,14 +73,23 @@ class PooledWorker {
 /** An idle pool does not keep the process alive; a running job does. Jobs start in the order of their calls. */
 export class WorkerPool implements Executor {
   readonly #workersMax: number;
+  readonly #idleMs: number;
   readonly #workers = new Set<PooledWorker>();
+  readonly #ending = new Set<Promise<unknown>>();
   readonly #queue: Waiting[] = [];
   #nextId = 1;
   #whenIdle: (() => void)[] = [];
 
-  constructor(workersMax: number) {
+  /** A worker that has had nothing to do for `idleMs` is stopped; the next job starts another. */
+  constructor(workersMax: number, idleMs: number = IDLE_MS) {
     invariant(workersMax >= 1, 'a pool has at least one worker', workersMax);
     this.#workersMax = workersMax;
+    this.#idleMs = idleMs;
+  }
+
+  /** Threads that are there now. */
+  get workerCount(): number {
+    return this.#workers.size;
   }
 
   async run<Input, Output>(job: Job<Input, Output>): Promise<Output> {
@@ -93,9 +111,15 @@ export class WorkerPool implements Executor {
     while (this.#isBusy()) {
       await new Promise<void>((resolve) => this.#whenIdle.push(resolve));
     }
-    const threads = [...this.#workers].map((worker) => worker.thread);
-    this.#workers.clear();
-    await Promise.all(threads.map((thread) => thread.terminate()));
+    for (const worker of this.#workers) this.#stop(worker);
+    await Promise.all(this.#ending);
+  }
+
+  #stop(worker: PooledWorker): void {
+    this.#workers.delete(worker);
+    if (worker.idle !== null) clearTimeout(worker.idle);
+    const ended = worker.thread.terminate().finally(() => this.#ending.delete(ended));
+    this.#ending.add(ended);
   }
 
   #isBusy(): boolean {
@@ -115,6 +139,7 @@ export class WorkerPool implements Executor {
       worker ??= this.#startWorker();
       worker.thread.postMessage(waiting.order);
       worker.job = waiting;
+      if (worker.idle !== null) clearTimeout(worker.idle);
       worker.thread.ref();
     } catch (error) {
       // No worker, or an input that cannot be cloned: this job's failure alone.
@@ -125,7 +150,8 @@ export class WorkerPool implements Executor {
 
   #startWorker(): PooledWorker {
     // Flags of the main thread (loaders, inspectors, test runners) are not for workers.
-    const worker = new PooledWorker(new Worker(workerEntry(), { execArgv: [] }));
+    const resourceLimits = { maxYoungGenerationSizeMb: WORKER_YOUNG_MIB };
+    const worker = new PooledWorker(new Worker(workerEntry(), { execArgv: [], resourceLimits }));
     this.#workers.add(worker);
     worker.thread.on('message', (answer: JobAnswer) => this.#finish(worker, answer));
     worker.thread.on('error', (error: Error) => this.#lose(worker, error));
@@ -144,10 +170,14 @@ export class WorkerPool implements Executor {
     if (answer.error === undefined) job.resolve(answer.output);
     else job.reject(errorFromData(answer.error, job.errors));
     this.#startNext();
+    if (worker.job === null) {
+      worker.idle = setTimeout(() => this.#stop(worker), this.#idleMs).unref();
+    }
   }
 
   #lose(worker: PooledWorker, error: Error): void {
     this.#workers.delete(worker);
+    if (worker.idle !== null) clearTimeout(worker.idle);
     const job = worker.job;
     worker.job = null;
     const message = `the worker of job ${job?.order.name ?? ''} died: ${error.message}`;

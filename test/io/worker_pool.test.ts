@@ -15,7 +15,7 @@ import {
   type ErrorClass,
 } from '../../src/io/index.ts';
 import { errorFromData, errorToData } from '../../src/io/job_errors.ts';
-import { builtModule } from '../../src/io/worker_pool.ts';
+import { WorkerPool, builtModule } from '../../src/io/worker_pool.ts';
 
 const MODULE = pathToFileURL(path.join(import.meta.dirname, 'fixtures/jobs.mjs')).href;
 const dir = mkdtempSync(path.join(tmpdir(), 'cellar-jobs-'));
@@ -115,6 +115,22 @@ describe('the pool', () => {
   test('survives a worker that dies', async () => {
     await expect(call('die', {})).rejects.toMatchObject({ code: 'JobFailedException' });
     expect(await call<{ total: number }>('sum', { numbers: [6] })).toMatchObject({ total: 6 });
+  });
+
+  test('stops a worker that has nothing to do, and starts another for the next job', async () => {
+    const pool = new WorkerPool(1, 0);
+    const sum = (): Promise<{ threadId: number }> =>
+      pool.run({
+        module: MODULE,
+        run: { sum: (): Promise<{ threadId: number }> => Promise.reject(new Error('inline')) }.sum,
+        input: { numbers: [1] },
+      });
+    const first = await sum();
+    while (pool.workerCount > 0) await env.timers.sleep(1);
+    const second = await sum();
+    expect(second.threadId).toBeGreaterThan(first.threadId);
+    await pool.close();
+    expect(pool.workerCount).toBe(0);
   });
 
   test('a job that starts a job has it run in its own worker', async () => {
