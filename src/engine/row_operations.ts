@@ -16,6 +16,7 @@ import {
 } from '../cell/index.ts';
 import {
   DoNotRetryIOException,
+  WrongRowIOException,
   IllegalArgumentException,
   PACKED_CELL_HEADER,
   PlainIOException,
@@ -287,7 +288,7 @@ export function* prepareRow(
   let distinct = true;
   for (const mutation of mutations) {
     if (!equalBytes(rowOf(mutation), context.row)) {
-      throw new DoNotRetryIOException(
+      throw new WrongRowIOException(
         `The row '${toStringBinary(rowOf(mutation))}' of a mutation does not match the row '${toStringBinary(context.row)}' of the call`,
       );
     }

@@ -10,6 +10,11 @@ export class DoNotRetryIOException extends StoreException {
   readonly retryable: boolean = false;
 }
 
+/** A mutation of another row than the call's. (HBase: org.apache.hadoop.hbase.client, thrown by its client.) */
+export class WrongRowIOException extends DoNotRetryIOException {
+  override readonly code: string = 'WrongRowIOException';
+}
+
 /** `batch` asks for parts of rows, but the filter decides on whole rows. (HBase: org.apache.hadoop.hbase.filter.) */
 export class IncompatibleFilterException extends DoNotRetryIOException {
   override readonly code: string = 'IncompatibleFilterException';
