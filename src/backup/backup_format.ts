@@ -105,7 +105,7 @@ export function richOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(richOf);
   if (typeof value !== 'object' || value === null) return value;
   const { $n, $x, $t, $o } = value as Readonly<Record<string, unknown>>;
-  if (typeof $n === 'string' && /^\d+$/.test($n)) return BigInt($n);
+  if (typeof $n === 'string' && /^-?\d+$/.test($n)) return BigInt($n);
   if (typeof $x === 'string') return new Uint8Array(Buffer.from($x, 'hex'));
   if (typeof $t === 'number') return new Date($t);
   const entries = Array.isArray($o) ? ($o as readonly [string, unknown][]) : Object.entries(value);

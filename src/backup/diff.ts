@@ -1,5 +1,6 @@
 /** What differs between two states, cell by cell: two moments of a table, or two stores. */
-import { PACKED_CELL_HEADER } from '../model/index.ts';
+import { EmbeddedConnection } from '../engine/index.ts';
+import { PACKED_CELL_HEADER, canonicalTableName } from '../model/index.ts';
 import type {
   AsOf,
   Connection,
@@ -11,6 +12,7 @@ import type {
 import { compareRanges, u32 } from '../cell/index.ts';
 import { PackedCell } from '../region/index.ts';
 import type { Cell } from '../model/index.ts';
+import type { Work } from './work.ts';
 
 export type DifferenceKind = 'added' | 'removed' | 'changed';
 
@@ -32,6 +34,7 @@ export interface TableDifference {
 /** One side of a comparison: cells in HBase's order. */
 class Side {
   readonly #scanner: Scanner;
+  readonly #work: Work | null;
   readonly #view = new PackedCell();
   #results: readonly Result[] = [];
   #resultAt = 0;
@@ -41,8 +44,9 @@ class Side {
   #packed: Uint8Array = new Uint8Array(0);
   #packedAt = 0;
 
-  constructor(scanner: Scanner) {
+  constructor(scanner: Scanner, work: Work | null) {
     this.#scanner = scanner;
+    this.#work = work;
   }
 
   /** Stands on the next cell; null at the end. */
@@ -56,6 +60,7 @@ class Side {
         this.#results = await this.#scanner.nextBatch();
         this.#resultAt = 0;
         if (this.#results.length === 0) return null;
+        await this.#tell();
       }
       const result = this.#results[this.#resultAt++]!;
       this.#packed = result.packed;
@@ -66,6 +71,12 @@ class Side {
     }
     this.#view.set(this.#packed, this.#packedAt);
     return this.#view;
+  }
+
+  async #tell(): Promise<void> {
+    if (this.#work === null) return;
+    this.#work.rows += this.#results.length;
+    await this.#work.step(this.#results.reduce((sum, { packed }) => sum + packed.length, 0));
   }
 
   /** The cell, decoded. */
@@ -118,9 +129,11 @@ export async function* diffScans(
   table: string,
   before: Scanner,
   after: Scanner,
+  work: Work | null = null,
 ): AsyncGenerator<Difference> {
-  const old = new Side(before);
-  const now = new Side(after);
+  const old = new Side(before, work);
+  const now = new Side(after, work);
+  work?.begin(table);
   try {
     let a = await old.next();
     let b = await now.next();
@@ -146,6 +159,20 @@ export interface DiffOptions {
   /** Versions a column at most; default all that are kept. */
   readonly versions?: number;
   readonly scan?: ScanOptions;
+  /** Is told of the rows and bytes of both sides, and ends the comparison. */
+  readonly work?: Work;
+}
+
+/** About how many bytes a scan of these tables goes through: that of their files. 0 for a store that does not say. */
+export function scanBytes(store: Connection, tables: readonly string[]): number {
+  if (!(store instanceof EmbeddedConnection)) return 0;
+  const { manifest, catalog } = store.server;
+  const ids = new Set(tables.map((name) => catalog.find(canonicalTableName(name))?.id));
+  let bytes = 0;
+  for (const { tableId, regionId, removedTso, sizeBytes } of manifest.all('file')) {
+    if (regionId !== null && removedTso === null && ids.has(tableId)) bytes += sizeBytes;
+  }
+  return bytes;
 }
 
 const VERSIONS_ALL = 0x7fffffff;
@@ -170,6 +197,7 @@ export function diffMoments(
     table,
     store.table(table).scan({ ...scan, asOf: from }),
     store.table(table).scan({ ...scan, asOf: to }),
+    options.work ?? null,
   );
 }
 
@@ -190,7 +218,8 @@ export async function* diffStores(
       await after.admin.describeTable(table),
     ].map(descriptionText);
     if (descriptions[0] !== descriptions[1]) yield { table, kind: 'changed' };
-    yield* diffScans(table, before.table(table).scan(scan), after.table(table).scan(scan));
+    const [a, b] = [before.table(table).scan(scan), after.table(table).scan(scan)];
+    yield* diffScans(table, a, b, options.work ?? null);
   }
 }
 

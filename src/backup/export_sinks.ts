@@ -124,7 +124,9 @@ class TextSink implements ExportSink {
   }
 
   async finish(): Promise<ExportedFile[]> {
-    if (this.#text !== '') await this.#let();
+    // Nothing at all is no gzip file: one without rows has an empty member.
+    const isBare = this.#isPacked && this.#writer.sizeBytes === 0;
+    if (this.#text !== '' || isBare) await this.#let();
     const entry = await this.#writer.finish(this.#path);
     return [{ ...entry, rows: this.#rows, cells: this.#cells }];
   }

@@ -92,11 +92,18 @@ interface Chosen {
 }
 
 function chooseTables(source: ImportSource, options: ImportOptions): Chosen[] {
-  const { rename = {}, tables } = options;
+  const { tables } = options;
+  // '' is the table of a folder that does not name it.
+  const rename = new Map(
+    Object.entries(options.rename ?? {}).map(([from, to]) => [
+      from === '' ? '' : canonicalTableName(from),
+      to,
+    ]),
+  );
   const wanted = tables?.map(canonicalTableName);
   const known = source.tables.flatMap(({ name }) => (name === null ? [] : [name]));
-  const stranger = [...(wanted ?? []), ...Object.keys(rename)].find(
-    (name) => name !== '' && known.length > 0 && !known.includes(canonicalTableName(name)),
+  const stranger = [...(wanted ?? []), ...rename.keys()].find(
+    (name) => name !== '' && known.length > 0 && !known.includes(name),
   );
   if (stranger !== undefined) {
     throw new TableNotFoundException(
@@ -106,7 +113,7 @@ function chooseTables(source: ImportSource, options: ImportOptions): Chosen[] {
   return source.tables
     .filter(({ name }) => name === null || wanted === undefined || wanted.includes(name))
     .map((table) => {
-      const target = rename[table.name ?? ''] ?? table.name ?? wanted?.[0] ?? null;
+      const target = rename.get(table.name ?? '') ?? table.name ?? wanted?.[0] ?? null;
       if (target === null) {
         throw new IllegalArgumentException(
           `${table.dir} does not say of which table it is: name one`,
@@ -202,6 +209,8 @@ class TableImport {
   }
 
   async #bulkLoad(): Promise<void> {
+    // A table without rows has no folder.
+    if (this.#from.files.length === 0) return;
     const { cells } = await this.#store.admin.bulkLoad(this.#target, this.#from.dir);
     const counted = this.#exported();
     this.#writer.puts = counted?.puts ?? cells;

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
 import { READY, WAIT } from '../cell/index.ts';
 import { BlockCache, HFileReader } from '../hfile/index.ts';
-import { CorruptionException } from '../io/index.ts';
+import { CorruptionException, StoreException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import type { TableSchema } from '../model/index.ts';
 import { chunksOf, requireFolder } from './checked_file.ts';
@@ -209,7 +209,12 @@ async function* linesOf(env: Env, path: string): AsyncGenerator<string> {
     failures.push(error);
     lines.close();
   });
-  for await (const line of lines) yield line;
+  try {
+    for await (const line of lines) yield line;
+  } catch (error) {
+    if (error instanceof StoreException) throw error;
+    failures.push(error);
+  }
   if (failures.length === 0) return;
   const [cause] = failures;
   throw new CorruptionException(`the file is cut off or damaged (${String(cause)})`, path, 0, {

@@ -1,5 +1,6 @@
 /** Exports, imports, backups and restores, the log's archive, forks and differences. */
 export * from './errors.ts';
+export { Work } from './work.ts';
 export type { WorkFigures, WorkOptions } from './work.ts';
 export { exportTables } from './export.ts';
 export type { ExportOptions } from './export.ts';
@@ -29,10 +30,18 @@ export { openReadOnly } from './read_only.ts';
 export type { ReadOnlyOptions } from './read_only.ts';
 export { forkStore } from './fork.ts';
 export type { ForkOptions, ForkReport } from './fork.ts';
-export { diffMoments, diffStores } from './diff.ts';
+export { diffMoments, diffStores, scanBytes } from './diff.ts';
 export type { DiffOptions, Difference, TableDifference } from './diff.ts';
-export { logOfBackups, logOfServer, replayInto, replayToHFiles } from './wal_replay.ts';
+export { keepLog } from './log_keeping.ts';
+export type { LogKeeping, SegmentSum } from './log_keeping.ts';
+export {
+  logOfBackups,
+  logOfServer,
+  replayInto,
+  replayToHFiles,
+  withLogSource,
+} from './wal_replay.ts';
 export type { LogSource, ReplayOptions, ReplayReport } from './wal_replay.ts';
 export { plainOf, richOf } from './backup_format.ts';
 export { runTask, taskOf } from './tasks.ts';
-export type { Task, TaskResults } from './tasks.ts';
+export type { Task, TaskResults, TaskWork } from './tasks.ts';

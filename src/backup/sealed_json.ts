@@ -4,7 +4,7 @@
  *     { "format": "…", "version": 1, …, "crc32": "8 hex digits" }
  *
  * The CRC is that of the object without `crc32`, written by JSON.stringify without spaces, in the order of its members. 64-bit
- * numbers are strings of digits.
+ * numbers are strings of digits. The last byte of the file is a line feed: without it the file is cut.
  */
 import { crc32 } from 'node:zlib';
 import { CorruptionException } from '../io/index.ts';
@@ -45,6 +45,7 @@ export async function readSealed(
   wanted: Sealed,
 ): Promise<Record<string, unknown>> {
   const text = Buffer.from(await env.fs.readFile(path)).toString('utf8');
+  if (!text.endsWith('\n')) throw new CorruptionException('the manifest is cut', path, text.length);
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

@@ -3,6 +3,7 @@
  * as HFiles for a bulk load. The log is that of a data folder, live and archived, or of backups. Write numbers are new ones,
  * and commits are not kept together; a restore keeps both.
  */
+import path from 'node:path';
 import type { RegionServer } from '../engine/index.ts';
 import { highOf, joinHalves, lowOf } from '../engine/index.ts';
 import { END, READY, WAIT, compareBytes } from '../cell/index.ts';
@@ -15,9 +16,11 @@ import { Memstore } from '../region/index.ts';
 import { KIND_COMMIT, LogReader } from '../wal/index.ts';
 import type { LogRecord } from '../wal/index.ts';
 import { CellWriter } from './cell_writer.ts';
+import { holdsBackups } from './backup_admin.ts';
 import { listBackups } from './chains.ts';
 import { syncFolders } from './checked_file.ts';
 import { tableDir } from './export_manifest.ts';
+import { openReadOnly } from './read_only.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
 
@@ -75,6 +78,34 @@ export async function logOfBackups(env: Env, dest: string): Promise<LogSource> {
     }
   }
   return { env, logs, tables: [...tables.values()] };
+}
+
+/**
+ * Runs `work` on the log at `src`: a folder of backups, a data folder that nobody has open, or that of `target` itself, which is
+ * held meanwhile. Paths are absolute, or relative to the process. Throws what opening throws.
+ */
+export async function withLogSource<T>(
+  env: Env,
+  src: string,
+  target: RegionServer | null,
+  work: (source: LogSource) => Promise<T>,
+): Promise<T> {
+  if (await holdsBackups(env, src)) return work(await logOfBackups(env, src));
+  if (target !== null && path.resolve(target.layout.dir) === path.resolve(src)) {
+    await target.sync();
+    const hold = target.archive.hold(0n, 'wal replay');
+    try {
+      return await work(logOfServer(target));
+    } finally {
+      hold.release();
+    }
+  }
+  const view = await openReadOnly(env, src);
+  try {
+    return await work(logOfServer(view.server));
+  } finally {
+    await view.close();
+  }
 }
 
 /** Takes the cells of one family of a table, in the order of their commits. */
@@ -196,14 +227,16 @@ class Replay {
     });
     try {
       while (await reader.nextBatch()) {
+        let bytes = 0;
         while (reader.next()) {
           const { record } = reader;
           if (record.tso > to) return;
+          bytes += record.size;
           if (record.hasSkipped) this.#skipped++;
           if (record.kind === KIND_COMMIT) this.#commit(record);
         }
         await this.#target.relieve();
-        await this.#work.step(0);
+        await this.#work.step(bytes);
       }
     } finally {
       await reader.close();
@@ -352,8 +385,8 @@ class HFileTarget implements Target {
       }
       state = cursor.next();
     }
-    const { sizeBytes } = await writer.finish();
+    await writer.finish();
     await syncFolders(env, [folder], this.#out);
-    await this.#work.step(sizeBytes);
+    this.#work.check();
   }
 }

@@ -8,6 +8,7 @@ import { parseAsOf } from './arguments.ts';
 import { UsageError } from './context.ts';
 import type { CliContext, CliIo, GlobalOptions } from './context.ts';
 import { runOrAsk } from './task.ts';
+import { guarded, workProgress } from './work_progress.ts';
 
 const FORK_HELP = `
 Store files are linked where the file system can, so a fork takes no longer and hardly more space for a large store than for
@@ -67,10 +68,15 @@ async function at(
   const [name] = words;
   if (name === undefined) throw new UsageError('at needs a command, such as: at DIR scan TABLE');
   const { asOf, id, json } = flags;
-  const store = await openReadOnly(context.io.env, dir, {
-    ...(asOf === undefined || asOf === 'now' ? {} : { asOf }),
-    ...(id === undefined ? {} : { id }),
-  });
+  const progress = workProgress(context, 'opening');
+  const store = await guarded(context, progress, () =>
+    openReadOnly(context.io.env, dir, {
+      ...progress.options,
+      ...(asOf === undefined || asOf === 'now' ? {} : { asOf }),
+      ...(id === undefined ? {} : { id }),
+    }),
+  );
+  if (store === null) return;
   const isBackup = store.server.layout.dir !== dir && (await isRestored(context, dir));
   const argv = [...words, '--data', dir, ...(json === true ? ['--json'] : [])];
   if (asOf !== undefined && !isBackup) {

@@ -1,7 +1,7 @@
 /** Runs a task on a data folder, or on the server that has it open: the same commands for both. */
 import path from 'node:path';
 import { InterruptedIOException, plainOf, richOf, runTask } from '../backup/index.ts';
-import type { Task, TaskResults, WorkFigures } from '../backup/index.ts';
+import type { Task, TaskResults, TaskWork, WorkFigures } from '../backup/index.ts';
 import { ApiException, NoAnswerException } from '../client/txn/index.ts';
 import type { ApiClient } from '../client/txn/index.ts';
 import { EmbeddedConnection } from '../engine/index.ts';
@@ -24,10 +24,11 @@ export async function runOrAsk<T extends Task>(
   task: T,
   verb: string,
   access: StoreAccess = { mustExist: true },
+  onItem?: TaskItem,
 ): Promise<TaskResults[T['task']] | null> {
   const named = apiClientOf(flags, context);
   const progress = workProgress(context, verb);
-  if (named !== null) return guarded(context, progress, () => ask(named, task, progress));
+  if (named !== null) return guarded(context, progress, () => ask(named, task, progress, onItem));
   let store: Connection;
   try {
     store = await context.io.openStore(context.dataFolder(flags), access);
@@ -36,17 +37,28 @@ export async function runOrAsk<T extends Task>(
     if (!(error instanceof FolderLockedException) || error.holderAddress === null) throw error;
     const holder = apiClientOf({ ...flags, server: error.holderAddress }, context);
     const again = workProgress(context, verb);
-    return guarded(context, again, () => ask(holder!, task, again));
+    return guarded(context, again, () => ask(holder!, task, again, onItem));
   }
   try {
     if (!(store instanceof EmbeddedConnection)) throw new UsageError('this works on a data folder');
     const connection = store;
     return await guarded(context, progress, () =>
-      runTask(connection, task, progress.options, context.io.env),
+      runTask(connection, task, workOf(progress, onItem), context.io.env),
     );
   } finally {
     await store.close();
   }
+}
+
+/** Takes what a comparison finds, one by one; false: nobody wants any more. `progress` is to be cleared before lines are shown. */
+export type TaskItem = (
+  item: Parameters<NonNullable<TaskWork['onItem']>>[0],
+  progress: WorkProgress,
+) => Promise<boolean>;
+
+function workOf(progress: WorkProgress, onItem: TaskItem | undefined): TaskWork {
+  if (onItem === undefined) return progress.options;
+  return { ...progress.options, onItem: (item) => onItem(item, progress) };
 }
 
 /** Throws what the work threw there, as ApiException. */
@@ -54,12 +66,20 @@ async function ask<T extends Task>(
   client: ApiClient,
   task: T,
   progress: WorkProgress,
+  onItem?: TaskItem,
 ): Promise<TaskResults[T['task']]> {
   const stop = new AbortController();
   const body = plainOf(absolute(task)) as Readonly<Record<string, unknown>>;
   for await (const line of client.postLines('/api/admin/tasks', body, stop.signal)) {
     const answer = JSON.parse(line) as Readonly<Record<string, unknown>>;
     if ('progress' in answer) progress.options.onProgress(answer['progress'] as WorkFigures);
+    if ('item' in answer && onItem !== undefined) {
+      const item = richOf(answer['item']) as Parameters<TaskItem>[0];
+      if (!(await onItem(item, progress))) {
+        stop.abort();
+        throw new InterruptedIOException('nobody reads any more');
+      }
+    }
     if ('result' in answer) return richOf(answer['result']) as TaskResults[T['task']];
     if ('error' in answer) {
       const { error, message, retryable } = answer;
@@ -78,7 +98,11 @@ function absolute(task: Task): Task {
     case 'export':
       return { ...task, out: path.resolve(task.out) };
     case 'explain':
+    case 'archive':
+    case 'diff':
       return task;
+    case 'replay':
+      return { ...task, src: path.resolve(task.src) };
     case 'import':
     case 'fork':
       return { ...task, dir: path.resolve(task.dir) };

@@ -1,19 +1,10 @@
 /** `cellar wal`: look into the log, check it, keep it, replay it. */
 import type { Command } from 'commander';
-import {
-  holdsBackups,
-  logOfBackups,
-  logOfServer,
-  openReadOnly,
-  replayInto,
-  replayToHFiles,
-} from '../backup/index.ts';
-import type { LogSource, ReplayOptions, ReplayReport } from '../backup/index.ts';
-import { ARCHIVE_SETTING } from '../engine/index.ts';
-import type { EmbeddedConnection, RegionServer } from '../engine/index.ts';
+import { replayToHFiles, withLogSource } from '../backup/index.ts';
+import type { LogKeeping, ReplayOptions, ReplayReport } from '../backup/index.ts';
 import { CorruptionException, FileNotFoundException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
-import { DataLayout, put, remove } from '../manifest/index.ts';
+import { DataLayout } from '../manifest/index.ts';
 import type { AsOf } from '../model/index.ts';
 import { tsoAsOf, tsoFrom } from '../tso/index.ts';
 import {
@@ -24,12 +15,14 @@ import {
   summarizeRecord,
 } from '../wal/index.ts';
 import type { LogRecord, SegmentCheck } from '../wal/index.ts';
+import { addTargetOptions } from './api_target.ts';
+import type { TargetOptions } from './api_target.ts';
 import { parseAsOf, parseCount } from './arguments.ts';
-import { serverOf } from './backup_command.ts';
 import { EXIT_FAILED, UsageError } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
 import { parsePairs } from './export_command.ts';
 import { toJson, type Printer } from './output.ts';
+import { runOrAsk } from './task.ts';
 import { guarded, workProgress } from './work_progress.ts';
 
 const ARCHIVE_HELP = `
@@ -185,14 +178,13 @@ async function checkOne(
 
 // ---- archive --------------------------------------------------------------------------------------------------------------
 
-interface ArchiveFlags extends GlobalOptions {
+interface ArchiveFlags extends TargetOptions {
   readonly on?: boolean;
   readonly off?: boolean;
 }
 
 function addArchive(group: Command, context: CliContext): void {
-  group
-    .command('archive')
+  addTargetOptions(group.command('archive'))
     .description('who needs the log, and what of it is archived')
     .option('--on', 'keep the log from now on')
     .option('--off', 'keep it no longer than backups and feeds need it')
@@ -201,37 +193,21 @@ function addArchive(group: Command, context: CliContext): void {
       const flags = command.optsWithGlobals<ArchiveFlags>();
       if (flags.on === true && flags.off === true)
         throw new UsageError('--on and --off exclude each other');
-      await context.withStore(flags, async (store, printer) => {
-        const server = serverOf(store);
-        if (flags.on === true) await keepFromNow(server);
-        if (flags.off === true) await server.manifest.commit([remove('setting', ARCHIVE_SETTING)]);
-        await server.background.releaseLog();
-        await printArchive(server, printer);
-      });
+      const keep = flags.on === true ? true : flags.off === true ? false : null;
+      const done = await runOrAsk(context, flags, { task: 'archive', keep }, 'looking at the log');
+      if (done === null) return;
+      const printer = context.printer(flags);
+      printArchive(done, printer);
+      await printer.flush();
     });
 }
 
-async function keepFromNow(server: RegionServer): Promise<void> {
-  if (server.manifest.get('setting', ARCHIVE_SETTING) !== undefined) return;
-  const tso = await server.tso();
-  await server.manifest.commit([put('setting', { name: ARCHIVE_SETTING, value: String(tso) })]);
-}
-
-async function printArchive(server: RegionServer, printer: Printer): Promise<void> {
-  const archived = await listSegments(server.env, server.layout.archivedWal);
-  const live = await listSegments(server.env, server.layout.wal);
-  const bytes = (segments: typeof live): number =>
-    segments.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-  const needs = server.archive.needs();
+function printArchive({ live, archived, needs }: LogKeeping, printer: Printer): void {
   printer.either(
-    {
-      live: { segments: live.length, bytes: bytes(live) },
-      archived: { segments: archived.length, bytes: bytes(archived) },
-      needs: needs.map(({ tso, owner }) => ({ above: tso, owner })),
-    },
+    { live, archived, needs: needs.map(({ tso, owner }) => ({ above: tso, owner })) },
     [
-      `live      ${live.length} segment(s), ${bytes(live)} bytes`,
-      `archived  ${archived.length} segment(s), ${bytes(archived)} bytes`,
+      `live      ${live.segments} segment(s), ${live.bytes} bytes`,
+      `archived  ${archived.segments} segment(s), ${archived.bytes} bytes`,
       ...needs.map(({ tso, owner }) => `needed    above ${tso} by ${owner}`),
       ...(needs.length === 0 ? ['needed    by nobody: segments are used again'] : []),
     ],
@@ -240,7 +216,7 @@ async function printArchive(server: RegionServer, printer: Printer): Promise<voi
 
 // ---- replay ---------------------------------------------------------------------------------------------------------------
 
-interface ReplayFlags extends RangeFlags {
+interface ReplayFlags extends RangeFlags, TargetOptions {
   readonly tables?: string;
   readonly rename?: string[];
   readonly hfiles?: string;
@@ -248,7 +224,9 @@ interface ReplayFlags extends RangeFlags {
 
 function addReplay(group: Command, context: CliContext): void {
   rangeOptions(
-    group.command('replay <SRC>').description("write a log's cells into tables, or HFiles"),
+    addTargetOptions(
+      group.command('replay <SRC>').description("write a log's cells into tables, or HFiles"),
+    ),
   )
     .option('--tables <TABLE,...>', 'only these tables of the log')
     .option('--rename <OLD=NEW...>', 'other names for tables')
@@ -257,67 +235,46 @@ function addReplay(group: Command, context: CliContext): void {
     .action(async (src: string, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ReplayFlags>();
       const { hfiles } = flags;
-      if (hfiles !== undefined) {
-        await withSource(src, null, context, (source) =>
-          replayRun(context, context.printer(flags), flags, (options) =>
-            replayToHFiles(source, context.io.env, hfiles, options),
-          ),
-        );
-        return;
-      }
-      await context.withStore(flags, async (store, printer) => {
-        await withSource(src, serverOf(store), context, (source) =>
-          replayRun(context, printer, flags, (options) => replayInto(source, store, options)),
-        );
-      });
+      const options = replayOptions(flags);
+      const report =
+        hfiles === undefined
+          ? await runOrAsk(context, flags, { task: 'replay', src, options }, 'replaying')
+          : await replayOut(src, hfiles, options, context);
+      if (report === null) return;
+      const printer = context.printer(flags);
+      printReplay(report, printer);
+      await printer.flush();
     });
 }
 
-async function withSource(
-  src: string,
-  target: RegionServer | null,
-  context: CliContext,
-  work: (source: LogSource) => Promise<void>,
-): Promise<void> {
-  const { env } = context.io;
-  if (await holdsBackups(env, src)) return work(await logOfBackups(env, src));
-  if (target !== null && target.layout.dir === src) {
-    await target.sync();
-    const hold = target.archive.hold(0n, 'wal replay');
-    try {
-      await work(logOfServer(target));
-    } finally {
-      hold.release();
-    }
-    return;
-  }
-  const view: EmbeddedConnection = await openReadOnly(env, src);
-  try {
-    await work(logOfServer(view.server));
-  } finally {
-    await view.close();
-  }
+function replayOptions(flags: ReplayFlags): ReplayOptions {
+  const to = lastTso(flags.to);
+  const { tables } = flags;
+  return {
+    from: firstTso(flags.from),
+    rename: parsePairs(flags.rename),
+    ...(to === null ? {} : { to }),
+    ...(tables === undefined ? {} : { tables: tables.split(',') }),
+  };
 }
 
-async function replayRun(
+/** HFiles need no store but the log's own. */
+function replayOut(
+  src: string,
+  out: string,
+  options: ReplayOptions,
   context: CliContext,
-  printer: Printer,
-  flags: ReplayFlags,
-  replay: (options: ReplayOptions) => Promise<ReplayReport>,
-): Promise<void> {
+): Promise<ReplayReport | null> {
+  const { env } = context.io;
   const progress = workProgress(context, 'replaying');
-  const { tables } = flags;
-  const to = lastTso(flags.to);
-  const report = await guarded(context, progress, () =>
-    replay({
-      ...progress.options,
-      from: firstTso(flags.from),
-      rename: parsePairs(flags.rename),
-      ...(to === null ? {} : { to }),
-      ...(tables === undefined ? {} : { tables: tables.split(',') }),
-    }),
+  return guarded(context, progress, () =>
+    withLogSource(env, src, null, (source) =>
+      replayToHFiles(source, env, out, { ...options, ...progress.options }),
+    ),
   );
-  if (report === null) return;
+}
+
+function printReplay(report: ReplayReport, printer: Printer): void {
   const { commits, cells, dropped, skipped } = report;
   const notes = [
     dropped > 0 ? `, ${dropped} cell(s) of dropped families left out` : '',
@@ -327,5 +284,4 @@ async function replayRun(
     { ...report },
     `Replayed ${commits} commit(s), ${cells} cell(s), of ${report.tables.join(', ')}${notes.join('')}`,
   );
-  await printer.flush();
 }

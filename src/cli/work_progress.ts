@@ -8,12 +8,16 @@ import type { CliContext } from './context.ts';
 /** Between two plain lines. */
 const PLAIN_EVERY_MS = 5_000;
 const MEBIBYTE = 1024 * 1024;
+/** To the start of the line, and nothing on it. */
+const CLEAR_LINE = '\r\x1b[K';
 
 export interface WorkProgress {
   /** To be handed to the work. */
   readonly options: Required<Pick<WorkOptions, 'onProgress' | 'isStopped'>>;
   /** Whether Ctrl-C was pressed. */
   readonly isStopped: () => boolean;
+  /** Takes the bar off its line, so that others can be written there; the next figures draw it again. */
+  clear(): void;
   /** Ends it; waits until everything was told. */
   stop(): Promise<void>;
 }
@@ -29,6 +33,7 @@ export function workProgress(context: CliContext, verb: string): WorkProgress {
   return {
     options: { onProgress: show.update, isStopped: () => isAsked },
     isStopped: () => isAsked,
+    clear: show.clear,
     stop: async () => {
       release();
       await show.stop();
@@ -38,6 +43,7 @@ export function workProgress(context: CliContext, verb: string): WorkProgress {
 
 interface Shown {
   readonly update: (figures: WorkFigures) => void;
+  readonly clear: () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -49,18 +55,29 @@ function figuresText(figures: WorkFigures): string {
   return `${mebibytes(bytes)}${share} MiB${rows > 0 ? `, ${rows} rows` : ''}`;
 }
 
+/** Rate, and the time left where it can be told. */
+function paceText({ bytes, bytesTotal }: WorkFigures, seconds: number): string {
+  if (bytes === 0) return '';
+  const rate = `, ${mebibytes(bytes / seconds)} MiB/s`;
+  const left = bytesTotal > bytes ? ((bytesTotal - bytes) / bytes) * seconds : 0;
+  return left === 0 ? rate : `${rate}, ${Math.ceil(left)} s left`;
+}
+
 function plain(context: CliContext, verb: string): Shown {
   const { clock } = context.io.env;
-  let lastMs = clock.monotonicMs();
+  const beganMs = clock.monotonicMs();
+  let lastMs = beganMs;
   let told: Promise<unknown> = Promise.resolve();
   return {
     update(figures) {
       const nowMs = clock.monotonicMs();
       if (nowMs - lastMs < PLAIN_EVERY_MS) return;
       lastMs = nowMs;
-      const text = `${verb} ${figures.what}: ${figuresText(figures)}\n`;
+      const pace = paceText(figures, (nowMs - beganMs) / 1000);
+      const text = `${verb} ${figures.what}: ${figuresText(figures)}${pace}\n`;
       told = told.then(() => context.io.stderr.write(text));
     },
+    clear: () => undefined,
     stop: async () => void (await told),
   };
 }
@@ -82,6 +99,7 @@ function bar(stream: NodeJS.WritableStream, verb: string, context: CliContext): 
         rate: mebibytes(figures.bytes / seconds),
       });
     },
+    clear: () => void stream.write(CLEAR_LINE),
     stop: async () => line.stop(),
   };
 }

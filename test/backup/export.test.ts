@@ -129,6 +129,21 @@ describe('there and back', () => {
     await other.close();
   });
 
+  test.each(FORMATS)('%s %s: a table without rows', async (format, compress) => {
+    await store.admin.createTable({ name: 't', families: ['f'] });
+    const options = { format, ...(compress === undefined ? {} : { compress }) };
+    await exportTables(store, env, ['t'], 'out', options);
+    expect((await verifyExport(env, 'out')).faults).toEqual([]);
+    const other = await open('other', { env });
+    const done = await importTables(other, env, 'out', {
+      create: true,
+      rename: { 'default:t': 'u' },
+    });
+    expect(done).toMatchObject([{ table: 'u', puts: 0 }]);
+    expect(await other.admin.listTables()).toEqual(['u']);
+    await other.close();
+  });
+
   test('columns, prefix, filter, versions', async () => {
     await withRows();
     const count = async (options: object): Promise<number> => {

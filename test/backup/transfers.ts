@@ -48,6 +48,9 @@ export class Transfers {
   /** States by the TSO from which they hold. */
   readonly history: { readonly tso: bigint; readonly state: State }[] = [];
   #state = new Map<string, number>();
+  /** The commit that wrote a row last, by `table/row`; as of each entry of `history`. */
+  readonly writers: ReadonlyMap<string, bigint>[] = [];
+  #writers = new Map<string, bigint>();
   commits = 0;
 
   constructor(store: EmbeddedConnection, seed: number) {
@@ -66,7 +69,14 @@ export class Transfers {
       .table(table)
       .put(row, { 'f:n': String(balance), 'g:n': `${balance}` });
     this.#state = new Map(this.#state).set(`${table}/${row}`, balance);
-    this.history.push({ tso, state: this.#state });
+    this.#note(tso, this.#state, [`${table}/${row}`]);
+  }
+
+  #note(tso: bigint, state: State, rows: readonly string[]): void {
+    this.history.push({ tso, state });
+    this.#writers = new Map(this.#writers);
+    for (const row of rows) this.#writers.set(row, tso);
+    this.writers.push(this.#writers);
     this.commits++;
   }
 
@@ -90,8 +100,7 @@ export class Transfers {
       { put: to, values: values(to) },
     ]);
     this.#state = next;
-    this.history.push({ tso, state: next });
-    this.commits++;
+    this.#note(tso, next, [`${table}/${from}`, `${table}/${to}`]);
   }
 
   /** The state at a TSO. */
@@ -103,6 +112,32 @@ export class Transfers {
     }
     return found;
   }
+}
+
+/** An export of a table as of a TSO, `jsonl` or `csv`, byte for byte: by the model and the documents alone. */
+export function exportText(
+  transfers: Transfers,
+  tso: bigint,
+  table: string,
+  format: 'jsonl' | 'csv',
+): string {
+  const at = transfers.history.findLastIndex((entry) => entry.tso <= tso);
+  const { state } = transfers.history[at]!;
+  const writers = transfers.writers[at]!;
+  let text = '';
+  for (let i = 0; i < ROWS; i++) {
+    const row = rowName(i);
+    const value = state.get(`${table}/${row}`);
+    if (value === undefined) continue;
+    const ts = writers.get(`${table}/${row}`)! >> 18n; // The physical part: milliseconds.
+    for (const family of ['f', 'g']) {
+      text +=
+        format === 'jsonl'
+          ? `{"row":"${row}","family":"${family}","qualifier":"n","ts":${ts},"type":"Put","value":"${value}"}\n`
+          : `${row},${family},n,${ts},Put,${value},\n`;
+    }
+  }
+  return text;
 }
 
 /** What a store holds, as a state. */

@@ -3,6 +3,7 @@
  * a task (backup/tasks.ts); the answer is lines of JSON as the work goes on:
  *
  *     {"progress":{"what":…,"bytes":…,"bytesTotal":…,"rows":…,"cells":…}}     now and then
+ *     {"item":…}                                                             what a comparison finds, one by one
  *     {"result":…}   or   {"error":"Class","message":…,"retryable":…}         the last line
  *
  * Who goes away stops the work: what it began is undone, or can be resumed, as the task says.
@@ -19,6 +20,8 @@ import { jsonBody } from './request.ts';
 
 const BODY_BYTES_MAX: number = 1024 * 1024;
 const PROGRESS_EVERY_MS = 500;
+/** Items that wait for their reader. */
+const ITEMS_MAX = 1000;
 
 export function addTaskRoute(app: FastifyInstance, parts: ApiParts): void {
   app.post('/api/admin/tasks', async (request, reply) => {
@@ -53,9 +56,14 @@ async function* linesOf(
   let figures: WorkFigures | null = null;
   const answer: { last: string | null } = { last: null };
   const { connection } = parts;
+  const items = new ItemQueue();
   const done = runTask(connection, task, {
     isStopped,
     onProgress: (now) => (figures = now),
+    onItem: async (item) => {
+      await items.put(`${JSON.stringify({ item: plainOf(item) })}\n`);
+      return !isStopped();
+    },
   }).then(
     (result) => {
       answer.last = JSON.stringify({ result: plainOf(result) });
@@ -67,12 +75,64 @@ async function* linesOf(
       answer.last = JSON.stringify(errorOf(error));
     },
   );
-  while (answer.last === null) {
-    await Promise.race([done, timers.sleep(PROGRESS_EVERY_MS)]);
-    if (answer.last === null && figures !== null)
-      yield `${JSON.stringify({ progress: figures })}\n`;
+  try {
+    while (answer.last === null) {
+      await Promise.race([done, items.whenAny(), timers.sleep(PROGRESS_EVERY_MS)]);
+      yield* items.take();
+      if (answer.last === null && figures !== null)
+        yield `${JSON.stringify({ progress: figures })}\n`;
+    }
+    yield* items.take();
+    yield `${answer.last}\n`;
+  } finally {
+    items.close();
   }
-  yield `${answer.last}\n`;
+}
+
+interface Signal {
+  readonly given: Promise<void>;
+  readonly give: () => void;
+}
+
+function signal(): Signal {
+  let give: () => void = () => undefined;
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give };
+}
+
+/** Lines on their way to a reader that may be slow: who puts them waits for it. */
+class ItemQueue {
+  #lines: string[] = [];
+  #wanted = signal();
+  #taken = signal();
+  #isClosed = false;
+
+  put(line: string): Promise<void> {
+    if (this.#isClosed) return Promise.resolve();
+    this.#lines.push(line);
+    this.#wanted.give();
+    return this.#lines.length < ITEMS_MAX ? Promise.resolve() : this.#taken.given;
+  }
+
+  /** Settles when there is a line. */
+  whenAny(): Promise<void> {
+    return this.#wanted.given;
+  }
+
+  take(): readonly string[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    this.#wanted = signal();
+    this.#taken.give();
+    this.#taken = signal();
+    return lines;
+  }
+
+  /** Nobody reads any more: nobody waits. */
+  close(): void {
+    this.#isClosed = true;
+    this.#taken.give();
+  }
 }
 
 function errorOf(error: unknown): Readonly<Record<string, unknown>> {
