@@ -27,23 +27,34 @@ export function headerParameters(request: FastifyRequest): Parameters {
   return found;
 }
 
-/** Reads the whole body. Throws REQUEST_TOO_LARGE. */
-export async function bodyBytes(request: FastifyRequest, bytesMax: number): Promise<Uint8Array> {
+/**
+ * Reads the whole body. Rejects with REQUEST_TOO_LARGE, and with the connection's error if it ends in between. (By events: an
+ * iterator over the stream costs a small request a tenth of its time.)
+ */
+export function bodyBytes(request: FastifyRequest, bytesMax: number): Promise<Uint8Array> {
   const stream = request.body as IncomingMessage | undefined;
-  if (stream === undefined || stream === null) return new Uint8Array(0);
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of stream as AsyncIterable<Uint8Array>) {
-    size += part.length;
-    if (size > bytesMax) {
-      throw new TransactionException(
-        'REQUEST_TOO_LARGE',
-        `the body is larger than ${bytesMax} bytes`,
-      );
-    }
-    parts.push(part);
-  }
-  return Buffer.concat(parts, size);
+  if (stream === undefined || stream === null) return Promise.resolve(new Uint8Array(0));
+  return new Promise((resolve, reject) => {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    const take = (part: Uint8Array): void => {
+      size += part.length;
+      if (size <= bytesMax) {
+        parts.push(part);
+        return;
+      }
+      // The rest is thrown away: whoever sends it is to read the answer.
+      parts.length = 0;
+      stream.off('data', take).resume();
+      const message = `the body is larger than ${bytesMax} bytes`;
+      reject(new TransactionException('REQUEST_TOO_LARGE', message));
+    };
+    stream
+      .on('data', take)
+      .once('end', () => resolve(parts.length === 1 ? parts[0]! : Buffer.concat(parts, size)))
+      .once('error', reject)
+      .once('close', () => reject(new Error('the connection ended within a request')));
+  });
 }
 
 /** The JSON object of a body; empty for none. */
