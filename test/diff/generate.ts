@@ -110,6 +110,9 @@ export class Generator {
     }
     if (random.chance(0.6)) {
       family['BLOOMFILTER'] = pick(random, ['NONE', 'ROWCOL', 'ROWCOL', 'ROWPREFIX_FIXED_LENGTH']);
+      // With both HBase looks for ever for a named column that a file does not have (README.md).
+      const isNew = 'NEW_VERSION_BEHAVIOR' in family;
+      if (isNew && family['BLOOMFILTER'] === 'ROWCOL') family['BLOOMFILTER'] = 'ROW';
       if (family['BLOOMFILTER'] === 'ROWPREFIX_FIXED_LENGTH') {
         family['CONFIGURATION'] = {
           'RowPrefixBloomFilter.prefix_length': pick(random, ['5', '6']),
