@@ -26,7 +26,7 @@ import { InterruptedIOException } from './errors.ts';
 import type { ExportedTable } from './export_manifest.ts';
 import { openSource, readCells } from './import_source.ts';
 import type { ImportSource, SourceTable } from './import_source.ts';
-import { Work } from './work.ts';
+import { sideBySide, Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
 
 export interface ImportOptions extends WorkOptions {
@@ -34,6 +34,8 @@ export interface ImportOptions extends WorkOptions {
   readonly tables?: readonly string[];
   /** Other names for tables. Of a folder that names none the only one, under ''. */
   readonly rename?: Readonly<Record<string, string>>;
+  /** Tables written side by side; default 2. */
+  readonly parallel?: number;
   /** Other names for families. */
   readonly renameFamilies?: Readonly<Record<string, string>>;
   /** Rows and cells to take, as HBase's Import filters: by row key, then cell by cell. */
@@ -79,10 +81,10 @@ export async function importTables(
   await prepareTables(store, chosen, options);
   if (options.skipVerify !== true) await checkFiles(work, dir, source);
   const done: ImportedTable[] = [];
-  for (const { table, target } of chosen) {
+  await sideBySide([...chosen.entries()], options.parallel ?? 2, async ([i, { table, target }]) => {
     work.begin(target);
-    done.push(await new TableImport({ store, work, source, table, target, options }).run());
-  }
+    done[i] = await new TableImport({ store, work, source, table, target, options }).run();
+  });
   return done;
 }
 

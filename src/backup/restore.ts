@@ -37,8 +37,17 @@ import {
 } from './checked_file.ts';
 import { isWithin, rowsOf, spread } from './file_rows.ts';
 import { placeTables } from './place_tables.ts';
-import { Work } from './work.ts';
+import { sideBySide, Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
+
+/** A file that is copied as it is, and what it stands for. */
+interface FileCopy {
+  readonly from: string;
+  /** Relative to the data folder. */
+  readonly path: string;
+  readonly file: BackedFile;
+  readonly records: readonly FileRecord[];
+}
 
 /** Set in the family id of a group of old values. */
 const BEFORE_GROUP_BIT = 0x80000000;
@@ -50,6 +59,8 @@ export interface RestoreOptions extends WorkOptions {
   readonly id?: string;
   readonly tables?: readonly string[];
   readonly rename?: Readonly<Record<string, string>>;
+  /** Files copied side by side; default 2. */
+  readonly parallel?: number;
   /** Tables of the same name in the target make room. */
   readonly overwrite?: boolean;
   /** Cells get the write number of the restore instead of their own. */
@@ -357,15 +368,20 @@ class Restore {
 
   async #part(backup: Backup, part: BackupPart): Promise<void> {
     const dir = this.#dirOf(backup);
+    const copies: FileCopy[] = [];
     for (const file of part.files) {
       this.#work.begin(file.path);
-      await this.#file(dir, part, file);
+      const whole = await this.#gatherParts(dir, part, file);
+      if (whole.length > 0) copies.push(await this.#planCopy(dir, file, whole));
       await this.#builder.relieve();
     }
+    await sideBySide(copies, this.#options.parallel ?? 2, (copy) => this.#copyFile(copy));
+    for (const { records, path } of copies) this.#addRecords(records, part, path);
     if (part.log.length > 0) await this.#log(dir, part);
   }
 
-  async #file(dir: string, part: BackupPart, file: BackedFile): Promise<void> {
+  /** Takes the cells of records that count in part; answers those for which the file stands as it is. */
+  async #gatherParts(dir: string, part: BackupPart, file: BackedFile): Promise<FileRecord[]> {
     const whole: FileRecord[] = [];
     for (const { role, record } of file.records) {
       if (this.#familyOf(record) === undefined) continue;
@@ -374,30 +390,35 @@ class Restore {
         await this.#gatherFile(dir, file, record, part, false);
       } else if (role !== 'loaded' || record.addedTso <= this.#tso) whole.push(record);
     }
-    if (whole.length > 0) await this.#copyFile(dir, part, file, whole);
+    return whole;
   }
 
   #familyOf({ tableId, familyId }: FileRecord): FamilyTarget | undefined {
     return this.#families.get(`${tableId}/${familyId}`);
   }
 
-  /** The file as it is; its records for the regions of the new table. */
-  async #copyFile(
+  async #planCopy(
     dir: string,
-    part: BackupPart,
     file: BackedFile,
     records: readonly FileRecord[],
-  ): Promise<void> {
-    const { layout, env } = this.#server;
+  ): Promise<FileCopy> {
     const { table, family } = this.#familyOf(records[0]!)!;
-    const path = await table.newPath(0, family);
-    const from = `${dir}/${file.path}`;
+    return { from: `${dir}/${file.path}`, path: await table.newPath(0, family), file, records };
+  }
+
+  async #copyFile({ from, path, file }: FileCopy): Promise<void> {
+    const { layout, env } = this.#server;
+    this.#work.begin(file.path);
     const to = layout.resolve(path);
     if (this.#options.link !== true) await copyChecked(this.#work, from, to, file);
     else if (!(await tryLink(env, from, to))) {
       await copyChecked(this.#work, from, to, file.crc32 === '' ? null : file);
     }
     this.#files++;
+  }
+
+  /** The records of a copied file for the regions of the new table. */
+  #addRecords(records: readonly FileRecord[], part: BackupPart, path: string): void {
     for (const record of records) {
       const target = this.#familyOf(record)!;
       for (const { region, facts } of spread(record, target.table, part, path)) {

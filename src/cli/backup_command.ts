@@ -20,7 +20,7 @@ import type { TargetOptions } from './api_target.ts';
 import { parseAsOf } from './arguments.ts';
 import { EXIT_FAILED, UsageError } from './context.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
-import { addBandwidth, parsePairs } from './export_command.ts';
+import { addBandwidth, addParallel, parsePairs } from './export_command.ts';
 import type { Printer } from './output.ts';
 import { runOrAsk } from './task.ts';
 import { printFaults } from './verify_command.ts';
@@ -63,10 +63,11 @@ interface CreateFlags extends TargetOptions {
   readonly link?: boolean;
   readonly standalone?: boolean;
   readonly bandwidth?: number;
+  readonly parallel: number;
 }
 
 function addCreate(group: Command, context: CliContext): void {
-  addTargetOptions(addBandwidth(group.command('create <DEST>')))
+  addTargetOptions(addParallel(addBandwidth(group.command('create <DEST>')), 'files copied'))
     .description('take a backup into the folder DEST')
     .option('--tables <TABLE,...>', 'only these tables; default: all, those made later, too')
     .option('--incremental', 'only the commits since the newest backup in DEST')
@@ -80,6 +81,7 @@ function addCreate(group: Command, context: CliContext): void {
         incremental: flags.incremental === true,
         link: flags.link === true,
         standalone: flags.standalone === true,
+        parallel: flags.parallel,
         ...(tables === undefined ? {} : { tables: tables.split(',') }),
         ...(bandwidth === undefined ? {} : { bytesPerSecondMax: bandwidth }),
       };
@@ -244,10 +246,13 @@ interface RestoreFlags extends TargetOptions {
   readonly overwrite?: boolean;
   readonly restamp?: boolean;
   readonly bandwidth?: number;
+  readonly parallel: number;
 }
 
 function addRestore(program: Command, context: CliContext): void {
-  addTargetOptions(addBandwidth(program.command('restore <DEST> [DIR]')))
+  addTargetOptions(
+    addParallel(addBandwidth(program.command('restore <DEST> [DIR]')), 'files copied'),
+  )
     .description('bring the state of any moment that backups cover into a folder or store')
     .option('--as-of <TIME>', 'a TSO or a time; default: the newest there is', parseAsOf)
     .option('--id <ID>', 'the backup whose chain is used')
@@ -263,6 +268,7 @@ function addRestore(program: Command, context: CliContext): void {
         rename: parsePairs(flags.rename),
         overwrite: flags.overwrite === true,
         restamp: flags.restamp === true,
+        parallel: flags.parallel,
         ...(asOf === undefined || asOf === 'now' ? {} : { asOf }),
         ...(id === undefined ? {} : { id }),
         ...(tables === undefined ? {} : { tables: tables.split(',') }),

@@ -3,6 +3,9 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { FEED_FORMATS, FEED_MODES, FeedFormatter } from '../backup/feed/index.ts';
 import type { FeedEncoding, FeedFormat, FeedMode } from '../backup/feed/index.ts';
+import type { ApiClient } from '../client/txn/index.ts';
+import type { StoreConnection } from '../embedded/index.ts';
+import { FolderLockedException } from '../io/index.ts';
 import { addTargetOptions, apiClientOf, withFolder } from './api_target.ts';
 import type { TargetOptions } from './api_target.ts';
 import { parseInteger } from './arguments.ts';
@@ -49,44 +52,70 @@ async function changes(flags: ChangesFlags, context: CliContext): Promise<void> 
   const printer = context.printer(flags);
   const stop = new AbortController();
   const release = context.io.onInterrupt(() => stop.abort());
-  const client = apiClientOf(flags, context);
-  const { from, to, table, format, mode, encoding, follow } = flags;
   try {
-    if (client === null) {
-      await withFolder(flags, context, async (connection) => {
-        const serverId = connection.transactions.serverId;
-        const formatter = new FeedFormatter({
-          format,
-          mode,
-          encoding,
-          heartbeats: false,
-          serverId,
-        });
-        const options = {
-          ...(from === undefined ? {} : { from }),
-          ...(to === undefined ? {} : { to }),
-          ...(table === undefined ? {} : { tables: table.split(',') }),
-          follow: follow === true,
-          signal: stop.signal,
-        };
-        for await (const change of connection.changes(options)) {
-          for (const line of formatter.lines(change)) printer.line(line);
-          if (!(await out(printer, follow))) return;
-        }
-      });
-    } else {
-      const query = { from_tso: from, to_tso: to, table, format, mode, encoding, follow };
-      for await (const line of client.lines('/api/changes', query, stop.signal)) {
-        printer.line(line);
-        if (!(await out(printer, follow))) break;
-      }
-    }
+    await changesFrom(flags, context, printer, stop.signal);
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
     release();
   }
   await printer.flush();
+}
+
+/** From the folder; from the server if one is named, or has the folder open. */
+async function changesFrom(
+  flags: ChangesFlags,
+  context: CliContext,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = apiClientOf(flags, context);
+  if (client !== null) return changesOfServer(client, flags, printer, signal);
+  try {
+    await withFolder(flags, context, (connection) =>
+      changesOfFolder(connection, flags, printer, signal),
+    );
+  } catch (error) {
+    if (!(error instanceof FolderLockedException) || error.holderAddress === null) throw error;
+    const holder = apiClientOf({ ...flags, server: error.holderAddress }, context);
+    await changesOfServer(holder!, flags, printer, signal);
+  }
+}
+
+async function changesOfServer(
+  client: ApiClient,
+  flags: ChangesFlags,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { from, to, table, format, mode, encoding, follow } = flags;
+  const query = { from_tso: from, to_tso: to, table, format, mode, encoding, follow };
+  for await (const line of client.lines('/api/changes', query, signal)) {
+    printer.line(line);
+    if (!(await out(printer, follow))) return;
+  }
+}
+
+async function changesOfFolder(
+  connection: StoreConnection,
+  flags: ChangesFlags,
+  printer: Printer,
+  signal: AbortSignal,
+): Promise<void> {
+  const { from, to, table, format, mode, encoding, follow } = flags;
+  const { serverId } = connection.transactions;
+  const formatter = new FeedFormatter({ format, mode, encoding, heartbeats: false, serverId });
+  const options = {
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    ...(table === undefined ? {} : { tables: table.split(',') }),
+    follow: follow === true,
+    signal,
+  };
+  for await (const change of connection.changes(options)) {
+    for (const line of formatter.lines(change)) printer.line(line);
+    if (!(await out(printer, follow))) return;
+  }
 }
 
 /** What follows is shown at once. False: nobody reads any more. */

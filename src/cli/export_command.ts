@@ -68,6 +68,12 @@ export function addBandwidth(command: Command): Command {
   return command.option('--bandwidth <RATE>', 'bytes a second at most, e.g. 20M', parseBandwidth);
 }
 
+/** Adds `--parallel`; `what` is done side by side. */
+export function addParallel(command: Command, what: string): Command {
+  const parse = (text: string): number => parseCount(text, 1);
+  return command.option('--parallel <N>', `${what} side by side`, parse, 2);
+}
+
 /** `a=b` words as an object. */
 export function parsePairs(words: readonly string[] | undefined): Record<string, string> {
   const pairs: Record<string, string> = {};
@@ -81,7 +87,9 @@ export function parsePairs(words: readonly string[] | undefined): Record<string,
 
 /** Adds the commands to the program. */
 export function addExportCommands(program: Command, context: CliContext): void {
-  addTargetOptions(addBandwidth(program.command('export <TABLES_AND_OUT...>')))
+  addTargetOptions(
+    addParallel(addBandwidth(program.command('export <TABLES_AND_OUT...>')), 'files written'),
+  )
     .usage('[options] <TABLE...> <OUT>')
     .description('write tables, as of one moment, into a folder')
     .option('--all', 'all tables: only OUT is named')
@@ -111,12 +119,6 @@ export function addExportCommands(program: Command, context: CliContext): void {
     .option('--filter <TEXT>', "a filter in HBase's filter language")
     .option('--as-of <TIME>', 'as of a TSO or a time', parseAsOf)
     .option('--compress <C>', 'none, gz, snappy, lz4, zstd; of SequenceFiles deflate, too; of text none, gz')
-    .option(
-      '--parallel <N>',
-      'files written side by side',
-      (text: string) => parseCount(text, 1),
-      2,
-    )
     .addHelpText('after', EXPORT_HELP)
     .action(async (words: string[], _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();
@@ -209,10 +211,11 @@ interface ImportFlags extends TargetOptions {
   readonly batch?: number;
   readonly skipVerify?: boolean;
   readonly bandwidth?: number;
+  readonly parallel: number;
 }
 
 function addImport(program: Command, context: CliContext): void {
-  addTargetOptions(addBandwidth(program.command('import <DIR>')))
+  addTargetOptions(addParallel(addBandwidth(program.command('import <DIR>')), 'tables written'))
     .description('bring an export back into tables')
     .option('--table <TABLE>', 'of a folder with one table: the table to write')
     .option('--tables <TABLE,...>', 'only these of the export')
@@ -241,6 +244,7 @@ function importOptions(flags: ImportFlags): ImportOptions {
     renameFamilies: parsePairs(flags.renameFamily),
     create: flags.create === true,
     skipVerify: flags.skipVerify === true,
+    parallel: flags.parallel,
     ...(tables === undefined ? {} : { tables: tables.split(',') }),
     ...(filter === undefined ? {} : { filter: fromStringBinary(filter) }),
     ...(batch === undefined ? {} : { batch }),

@@ -6,6 +6,7 @@ import { memoryEnv } from '../../src/io/index.ts';
 
 test.each([
   [5n],
+  [-5n],
   [{ a: 2n ** 63n, b: Uint8Array.of(0, 255), c: [null, 'x', true, 1.5] }],
   [{ n: '123', x: 'ff', t: 5 }],
   [{ $n: '123' }],
