@@ -106,6 +106,8 @@ export class Life extends BankingLife {
       if (model.find(BANK) === null) {
         journal.nextStep();
         await this.change(BANK, { kind: 'create', spec: BANK_TABLE, splits: [] });
+        // It may be refused at once, again and again: time must go on.
+        if (model.find(BANK) === null) await env.timers.sleep(1);
         continue;
       }
       for (const name of tables) {
