@@ -318,7 +318,12 @@ export class Decider {
       },
     });
     metrics.aborted(reason);
-    await stager.discard(txn);
+    try {
+      await stager.discard(txn);
+    } catch (error) {
+      // It is ABORTED all the same; the next opening removes them.
+      server.logger.warn({ label: txn.facts.label, error }, 'files of an aborted transaction stay');
+    }
     this.#finished(txn);
   }
 
