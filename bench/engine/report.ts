@@ -90,6 +90,19 @@ export function figure(value: number): string {
   return rounded.toLocaleString('en', { maximumFractionDigits: 3 });
 }
 
+/** A Markdown table with its columns aligned, as the formatter of the sources has them. */
+export function aligned(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i]!.length)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
+  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
+  return [line(head), rule, ...rows.map(line)].join('\n');
+}
+
 /** The table of one workload, in Markdown. */
 export function tableOf(result: WorkloadResult): string {
   const head = ['store', result.unit, 'lowest – highest', 'to the best peer', 'to bare', 'more'];
@@ -102,13 +115,7 @@ export function tableOf(result: WorkloadResult): string {
     detailsText(s.details),
   ]);
   const missing = Object.entries(result.without).map(([name, why]) => [name, '–', '', '', '', why]);
-  const all = [head, ...rows, ...missing];
-  const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i]!.length)));
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`;
-  const rule = `| ${widths.map((width) => '-'.repeat(width)).join(' | ')} |`;
-  const [first, ...others] = all;
-  const body = [line(first!), rule, ...others.map(line)].join('\n');
+  const body = aligned(head, [...rows, ...missing]);
   return `### ${result.title} (${result.better} is better)\n\n${limitText(result)}${body}\n`;
 }
 

@@ -142,7 +142,7 @@ const EMBEDDED: readonly Goal[] = [
   {
     id: 'cold',
     issue: 10,
-    work: 'cold reads, over pread + checksum + decode of a block',
+    work: 'cold reads, over one block’s pread, checksum, decode',
     measure: { kind: 'overBare', workload: 'files-get-cold' },
     unit: '×',
     bound: { most: 1.5 },
@@ -153,7 +153,7 @@ const SERVER: readonly Goal[] = [
   {
     id: 'server-cpu',
     issue: 10,
-    work: 'server CPU of every operation of the Java client, of HBase’s',
+    work: 'server CPU of every operation, of HBase’s',
     measure: { kind: 'serverCpu' },
     unit: '×',
     bound: { most: 0.333 },
@@ -161,7 +161,7 @@ const SERVER: readonly Goal[] = [
   {
     id: 'server-throughput',
     issue: 10,
-    work: 'throughput of every operation, over 3 × HBase or 0.8 × the null server',
+    work: 'throughput of every operation, over its goal',
     measure: { kind: 'serverThroughput' },
     unit: '×',
     bound: { least: 1 },
@@ -169,7 +169,7 @@ const SERVER: readonly Goal[] = [
   {
     id: 'server-start',
     issue: 10,
-    work: 'start to first answer, faster than HBase',
+    work: 'start to first answer, sooner than HBase',
     measure: { kind: 'serverStart' },
     unit: '×',
     bound: { least: 50 },

@@ -3,17 +3,18 @@
  * bench/results/summary.json and summary.md, with the plots that the README shows.
  */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { BENCHES, argumentsOf } from './arguments.ts';
 import type { Bench, Options } from './arguments.ts';
+import { ROOT } from '../engine/peers.ts';
 import { durationText } from '../engine/plan.ts';
 import { RESULTS, savePlots } from '../engine/save.ts';
 import { backupVerdicts, verdictOf } from './evaluate.ts';
 import { GOALS } from './goals.ts';
 import { summaryPlots } from './plots.ts';
-import { reportOf, summaryOf } from './report.ts';
+import { reportOf, summaryOf, withSpeedTable } from './report.ts';
 import { readRuns } from './runs.ts';
 
 const USAGE = `npm run bench -- [options]
@@ -28,6 +29,7 @@ all goals in bench/results/summary.md.
   --suite DIR        the harness of Apache HBase, with DIR/serve-reference
   --only a,b         of ${BENCHES.join(', ')}
   --summary          run nothing: only the summary of the results that are there
+  --readme           write the table of the README anew too
   --dry              print what would be run, with the engine's estimate
 `;
 
@@ -59,6 +61,9 @@ async function summarise(engine: string, isKept: boolean): Promise<void> {
   writeFileSync(path.join(RESULTS, 'summary.json'), `${JSON.stringify(summary, null, 2)}\n`);
   writeFileSync(path.join(RESULTS, 'summary.md'), reportOf(summary));
   await savePlots(summaryPlots(verdicts, runs));
+  if (!values.readme) return;
+  const readme = path.join(ROOT, 'README.md');
+  writeFileSync(readme, withSpeedTable(readFileSync(readme, 'utf8'), summary));
 }
 
 const { values } = parseArgs({
@@ -70,6 +75,7 @@ const { values } = parseArgs({
     suite: { type: 'string' },
     only: { type: 'string', default: '' },
     summary: { type: 'boolean', default: false },
+    readme: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });

@@ -12,7 +12,7 @@ import type { Runs, ServerFigures } from './runs.ts';
 export function summaryPlots(verdicts: readonly Verdict[], runs: Runs): Plot[] {
   const plots: Plot[] = [];
   const embedded = peerBars(verdicts);
-  if (runs.engine !== null && embedded.some(({ ratio }) => ratio !== null)) {
+  if (runs.engine !== null && embedded.length > 0) {
     const svg = ratiosPlot(embedded, {
       title: 'Cellar beside the best embedded peer of each work',
       subtitle:
@@ -35,13 +35,13 @@ export function summaryPlots(verdicts: readonly Verdict[], runs: Runs): Plot[] {
   return plots;
 }
 
-/** The goals of issue 10 that are ratios to the best peer. */
+/** The goals of issue 10 that are ratios to the best peer, as far as they were measured. */
 export function peerBars(verdicts: readonly Verdict[]): RatioBar[] {
   const ids = GOALS.filter(
     ({ issue, measure }) => issue === 10 && measure.kind === 'toBestPeer',
   ).map(({ id }) => id);
   return verdicts
-    .filter(({ id }) => ids.includes(id))
+    .filter(({ id, measured }) => ids.includes(id) && measured !== null)
     .map(({ work, measured, bound, detail }) => ({
       work,
       ratio: measured,

@@ -3,7 +3,6 @@ import type { Limits } from '../../bench/engine/limits.ts';
 import { benchOptions } from '../../bench/engine/options.ts';
 import { figure, reportOf, tableOf, workloadResult } from '../../bench/engine/report.ts';
 import { bestPeer, ratioOf, spreadOf } from '../../bench/engine/stats.ts';
-import { plotOf } from '../../bench/engine/svg.ts';
 import { DATASETS, loadFiles } from '../../bench/engine/datasets.ts';
 import type { BenchOptions } from '../../bench/engine/options.ts';
 import { Random, Values, keysUpTo, keyOf, shuffled } from '../../bench/engine/rows.ts';
@@ -122,16 +121,6 @@ test('the report names machine, versions and what else ran', () => {
   expect(text).toContain('Note: noisy');
   expect(text).toContain('in 0.03 hours');
   expect(text).toContain('sync loop 3,000/s; memcpy 8000 MB/s');
-});
-
-test('a plot is one SVG with a bar a store, its text escaped', () => {
-  const result = workloadResult(SCAN, [line('cellar', [10, 20]), line('lmdb', [5])], {});
-  const svg = plotOf(result, 'a & b');
-  expect(svg).toMatch(/^<svg xmlns="http:\/\/www\.w3\.org\/2000\/svg"[^>]*>\n/);
-  expect(svg.match(/<rect x=/g)).toHaveLength(2);
-  expect(svg).toContain('scan &lt;all&gt; &amp; sum');
-  expect(svg).toContain('a &amp; b');
-  expect(svg).not.toContain('NaN');
 });
 
 test('rows are the same at every run', () => {
