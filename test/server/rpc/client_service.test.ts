@@ -268,6 +268,9 @@ function lengthed(tag: number, bytes: Uint8Array): Buffer {
 
 type Write = (writer: ProtoWriter) => void;
 
+/** CompareType. */
+const NO_OP = 6;
+
 interface RegionActionFields {
   readonly region: Uint8Array;
   readonly atomic?: boolean;
@@ -454,6 +457,43 @@ describe('multi', () => {
     const several = await multi([{ region: first, atomic: true, actions: rows }]);
     expect(several.regions[0]).toMatchObject({ processed: true, exception: null });
     expect(several.cells).toHaveLength(1);
+  });
+
+  test('NO_OP with a value is no comparison: a plain IOException wherever it stands', async () => {
+    const put: MutationFields = { type: PUT, row: 'a', values: { 'f:q': 'new' } };
+    const condition: ConditionFields = { row: 'a', column: 'f:q', value: 'v', compare: NO_OP };
+    const group = { region: first, atomic: true, actions: [mutationAction(0, put)], condition };
+    // With nothing to compare it does not hold, as any operator.
+    expect(hex((await mutate(put, { condition })).message)).toBe('1000');
+    expect((await multi([group])).regions[0]).toMatchObject({ exception: null, processed: false });
+
+    await mutate({ type: PUT, row: 'a', values: { 'f:q': 'v' }, ts: 1n });
+    await expect(mutate(put, { condition })).rejects.toMatchObject({
+      className: 'IOException',
+      message: expect.stringMatching(/^java\.io\.IOException: .*NO_OP/) as string,
+      doNotRetry: false,
+    });
+    const other = mutationAction(1, { type: PUT, row: 'b', values: { 'f:q': 'b' }, ts: 1n });
+    const { regions } = await multi([group, { region: first, actions: [other] }]);
+    expect(regions).toEqual([
+      { actions: [], exception: 'IOException', processed: null },
+      { actions: [{ index: 1, cells: EMPTY, exception: null }], exception: null, processed: null },
+    ]);
+    const rows = message((w) => {
+      nested(w, 1, (m) => writeMutation(m, put));
+      writeCondition(w, 5, condition);
+    });
+    const call = message((w) => {
+      writeRegion(w, first);
+      nested(w, 2, (c) => {
+        c.bytes(1, Buffer.from('a'));
+        c.string(2, 'MultiRowMutationService');
+        c.string(3, 'MutateRows');
+        c.bytes(4, rows);
+      });
+    });
+    expect(await refusal(client.call('ExecService', call))).toBe('IOException retried');
+    expect(await get({ row: 'a', versions: 3 })).toEqual(['a/f:q@1=v']);
   });
 
   test('a get in an atomic group is refused', async () => {
