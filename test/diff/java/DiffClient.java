@@ -4,15 +4,22 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
@@ -33,6 +40,7 @@ import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.CompactionState;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.Durability;
 import org.apache.hadoop.hbase.client.Get;
 import org.apache.hadoop.hbase.client.Increment;
 import org.apache.hadoop.hbase.client.IsolationLevel;
@@ -66,12 +74,24 @@ import org.apache.hbase.thirdparty.com.google.gson.JsonPrimitive;
  */
 public final class DiffClient {
   private static final int READ_SECONDS = 25;
+  private static final int LANES_MAX = 24;
   private final AsyncConnection connection;
   private final Writer out;
+  /** Runners on one HBase take turns in what compactions must not meet: their switch is the server's. */
+  private final FileChannel turns;
+  private final Queue<CompletableFuture<Void>> waiting = new ArrayDeque<>();
+  /** Lanes; guarded by `waiting`. */
+  private int running;
+  private final Executor waiter = Executors.newSingleThreadExecutor(work -> {
+    Thread thread = new Thread(work, "turns");
+    thread.setDaemon(true);
+    return thread;
+  });
 
-  private DiffClient(AsyncConnection connection, Writer out) {
+  private DiffClient(AsyncConnection connection, Writer out, FileChannel turns) {
     this.connection = connection;
     this.out = out;
+    this.turns = turns;
   }
 
   public static void main(String[] args) throws Exception {
@@ -84,8 +104,11 @@ public final class DiffClient {
     conf.setInt("hbase.client.operation.timeout", 60000);
     try (AsyncConnection connection = ConnectionFactory.createAsyncConnection(conf).get();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        FileChannel turns = FileChannel.open(
+          Path.of(System.getProperty("java.io.tmpdir"), "hbase-diff-" + args[0].replace(':', '-') + ".turns"),
+          StandardOpenOption.CREATE, StandardOpenOption.WRITE);
         Writer out = new BufferedWriter(new OutputStreamWriter(System.out, StandardCharsets.UTF_8), 1 << 16)) {
-      DiffClient client = new DiffClient(connection, out);
+      DiffClient client = new DiffClient(connection, out, turns);
       List<CompletableFuture<Void>> running = new ArrayList<>();
       for (String line = in.readLine(); line != null; line = in.readLine()) {
         running.removeIf(CompletableFuture::isDone);
@@ -99,7 +122,8 @@ public final class DiffClient {
     TableName table = TableName.valueOf(request.get("table").getAsString());
     List<CompletableFuture<JsonArray>> lanes = new ArrayList<>();
     for (JsonElement lane : request.getAsJsonArray("lanes")) {
-      lanes.add(lane(table, lane.getAsJsonArray(), 0, new JsonArray()));
+      lanes.add(lane.getAsJsonArray().isEmpty() ? CompletableFuture.completedFuture(new JsonArray())
+        : admitted(() -> lane(table, lane.getAsJsonArray(), 0, new JsonArray())));
     }
     return CompletableFuture.allOf(lanes.toArray(new CompletableFuture<?>[0])).thenRun(() -> {
       JsonArray answers = new JsonArray();
@@ -109,6 +133,32 @@ public final class DiffClient {
       answer.add("lanes", answers);
       write(answer.toString());
     });
+  }
+
+  /** Lanes run as there is room: a server's queue of calls has an end, and those beyond it are sent again later. */
+  private CompletableFuture<JsonArray> admitted(Supplier<CompletableFuture<JsonArray>> lane) {
+    CompletableFuture<Void> start = new CompletableFuture<>();
+    synchronized (waiting) {
+      if (running < LANES_MAX) {
+        running++;
+        start.complete(null);
+      } else {
+        waiting.add(start);
+      }
+    }
+    return start.thenComposeAsync(ignored -> lane.get()).whenComplete((answers, thrown) -> admitNext());
+  }
+
+  private void admitNext() {
+    CompletableFuture<Void> next;
+    synchronized (waiting) {
+      next = waiting.poll();
+      if (next == null) {
+        running--;
+        return;
+      }
+    }
+    next.complete(null);
   }
 
   private synchronized void write(String line) {
@@ -132,10 +182,7 @@ public final class DiffClient {
     if (to == from) {
       to++;
     }
-    List<CompletableFuture<JsonElement>> group = new ArrayList<>();
-    for (int i = from; i < to; i++) {
-      group.add(settled(table, commands.get(i).getAsJsonObject()));
-    }
+    List<CompletableFuture<JsonElement>> group = group(table, commands, from, to);
     int next = to;
     return CompletableFuture.allOf(group.toArray(new CompletableFuture<?>[0])).thenComposeAsync(ignored -> {
       group.forEach(one -> answers.add(one.join()));
@@ -143,17 +190,54 @@ public final class DiffClient {
     });
   }
 
+  /** Starts commands that may run at once. The first get goes alone, the others in one call. */
+  private List<CompletableFuture<JsonElement>> group(TableName table, JsonArray commands, int from, int to) {
+    List<CompletableFuture<JsonElement>> group = new ArrayList<>();
+    List<Get> gets = new ArrayList<>();
+    List<CompletableFuture<JsonElement>> promised = new ArrayList<>();
+    boolean hasGet = false;
+    for (int i = from; i < to; i++) {
+      JsonObject command = commands.get(i).getAsJsonObject();
+      boolean isGet = command.get("op").getAsString().equals("get");
+      if (isGet && hasGet) {
+        CompletableFuture<JsonElement> promise = new CompletableFuture<>();
+        group.add(settled(table, command, () -> promise));
+        try {
+          gets.add(get(command));
+          promised.add(promise);
+        } catch (Exception e) {
+          promise.completeExceptionally(e);
+        }
+      } else {
+        group.add(settled(table, command, () -> started(table, command)));
+      }
+      hasGet |= isGet;
+    }
+    List<CompletableFuture<Result>> results = gets.isEmpty() ? List.of() : connection.getTable(table).get(gets);
+    for (int i = 0; i < results.size(); i++) {
+      CompletableFuture<JsonElement> promise = promised.get(i);
+      results.get(i).whenComplete((result, thrown) -> {
+        if (thrown == null) {
+          promise.complete(cells(result));
+        } else {
+          promise.completeExceptionally(thrown);
+        }
+      });
+    }
+    return group;
+  }
+
   private static boolean isRead(JsonObject command) {
     String op = command.get("op").getAsString();
     return op.equals("get") || op.equals("scan") || op.equals("exists") || op.equals("getMany");
   }
 
-  private CompletableFuture<JsonElement> settled(TableName table, JsonObject command) {
+  private static CompletableFuture<JsonElement> settled(TableName table, JsonObject command,
+    Supplier<CompletableFuture<JsonElement>> start) {
     // Operations that take the server's time are kept in milliseconds of their own.
-    Executor when = command.has("latest")
-      ? CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS) : Runnable::run;
-    CompletableFuture<JsonElement> answer =
-      CompletableFuture.supplyAsync(() -> started(table, command), when).thenCompose(f -> f);
+    CompletableFuture<JsonElement> answer = !command.has("latest") ? start.get()
+      : CompletableFuture.supplyAsync(start, CompletableFuture.delayedExecutor(2, TimeUnit.MILLISECONDS))
+        .thenCompose(f -> f);
     // HBase may loop for ever: then the command is told, as a difference.
     return (isRead(command) ? answer.orTimeout(READ_SECONDS, TimeUnit.SECONDS) : answer)
       .exceptionally(thrown -> {
@@ -220,7 +304,7 @@ public final class DiffClient {
       case "scan":
         return table.scanAll(scan(c)).thenApply(DiffClient::results);
       default:
-        return administer(name, c);
+        return inTurn(name, c);
     }
   }
 
@@ -297,6 +381,28 @@ public final class DiffClient {
 
   // ---- Tables ---------------------------------------------------------------------------------------------------------
 
+  /** One of these at a time, of all runners; dropping a table does not matter to others. */
+  private CompletableFuture<JsonElement> inTurn(TableName name, JsonObject c) {
+    if (c.get("op").getAsString().equals("drop")) {
+      return administer(name, c);
+    }
+    return CompletableFuture.supplyAsync(() -> {
+      try {
+        return turns.lock();
+      } catch (IOException e) {
+        throw new CompletionException(e);
+      }
+    }, waiter).thenCompose(turn -> administer(name, c).whenComplete((answer, thrown) -> release(turn)));
+  }
+
+  private static void release(FileLock turn) {
+    try {
+      turn.release();
+    } catch (IOException e) {
+      throw new CompletionException(e);
+    }
+  }
+
   private CompletableFuture<JsonElement> administer(TableName name, JsonObject c) {
     AsyncAdmin admin = connection.getAdmin();
     switch (c.get("op").getAsString()) {
@@ -347,7 +453,8 @@ public final class DiffClient {
       }
       table.setColumnFamily(builder.build());
     }
-    return table.build();
+    // What is logged is not compared.
+    return table.setDurability(Durability.ASYNC_WAL).build();
   }
 
   /** Compactions are off but for the one asked for: HBase starts none by itself. */
