@@ -54,6 +54,9 @@ export function compareRanges(
   return aLength - bLength;
 }
 
+/** No bytes: one for all who need something to point at before there is anything. */
+export const NO_BYTES: Uint8Array = new Uint8Array(0);
+
 /** Orders two byte arrays as unsigned bytes, a prefix first. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return compareRanges(a, 0, a.length, b, 0, b.length);

@@ -8,6 +8,7 @@
  * caller does `await source.load()` and makes *the same move again*. So inner loops never await, and the synchronous
  * read path can give up cleanly.
  */
+import { NO_BYTES } from './bytes.ts';
 export const END = 0;
 export const READY = 1;
 export const WAIT = 2;
@@ -65,7 +66,7 @@ export interface CellView {
 
 /** A view as a plain object, on no cell yet: what cursors move and others stand on a cell of their own. */
 export class CellFields implements CellView {
-  block: Uint8Array = new Uint8Array(0);
+  block: Uint8Array = NO_BYTES;
   at = 0;
   length = 0;
   rowAt = 0;

@@ -138,7 +138,9 @@ export class EmbeddedScanner implements Scanner {
       if (step === null) return null;
       this.#server.reads.goOn(table, this.#hold!);
       const { region, from, to } = step;
-      const spec = { ...this.#spec, from, to, limit: this.#rowsLeft };
+      const whole = this.#spec;
+      const isWhole = from === whole.from && to === whole.to && this.#rowsLeft === whole.limit;
+      const spec = isWhole ? whole : { ...whole, from, to, limit: this.#rowsLeft };
       this.#current = this.#server.reads.openRegion(table, region, spec, moment);
       if (this.#current !== null) return this.#current;
     }

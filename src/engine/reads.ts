@@ -562,8 +562,11 @@ function cutToRegion(spec: ScanSpec, region: ReadableRegion): ScanSpec | null {
   const from = compareBytes(spec.from, region.startKey) > 0 ? spec.from : region.startKey;
   const to = lesserEnd(spec.to, region.endKey);
   if (to.length > 0 && compareBytes(from, to) >= 0) return null;
-  return { ...spec, from, to };
+  return isSameKey(from, spec.from) && isSameKey(to, spec.to) ? spec : { ...spec, from, to };
 }
+
+/** For keys that are mostly the same object: false says nothing. */
+const isSameKey = (a: Uint8Array, b: Uint8Array): boolean => a === b || a.length + b.length === 0;
 
 /** The smaller of two exclusive ends, an empty one being none. */
 function lesserEnd(a: Uint8Array, b: Uint8Array): Uint8Array {

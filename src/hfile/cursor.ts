@@ -8,7 +8,7 @@
  * Blocks that `load` brought are in `#held` until the move they were for has been made, whatever the cache does with them
  * meanwhile: so every load is progress. Blocks read ahead are in `#ahead` until the scan has passed them.
  */
-import { CellFields, END, READY, WAIT, compareRanges, u16, u32 } from '../cell/index.ts';
+import { CellFields, END, NO_BYTES, READY, WAIT, compareRanges, u16, u32 } from '../cell/index.ts';
 import type { CellSource, SeekKey, SourceState } from '../cell/index.ts';
 import { CorruptionException, invariant } from '../io/index.ts';
 import type { BlockKind, BlockLookup, BlockRequest, CachedBlock } from './block_cache.ts';
@@ -46,7 +46,7 @@ export interface CursorOptions {
 
 /** The start of a row, as a place to seek to. */
 class RowKey implements SeekKey {
-  row: Uint8Array = new Uint8Array(0);
+  row: Uint8Array = NO_BYTES;
   rowAt = 0;
   rowLength = 0;
   readonly qualifier = null;
@@ -78,12 +78,12 @@ export class HFileCursor implements CellSource {
   /** Offset after the current cell in `#block`. */
   #nextAt = 0;
   #wanted: BlockRequest | null = null;
-  readonly #held: Map<number, CachedBlock> = new Map();
-  readonly #ahead: Map<number, CachedBlock> = new Map();
+  #held: Map<number, CachedBlock> | null = null;
+  #ahead: Map<number, CachedBlock> | null = null;
   /** Blocks passed since the last jump, up to SEQUENTIAL_MIN, and what it is after a jump. */
   #sequentialBlocks: number;
   readonly #sequentialFrom: number;
-  readonly #rowKey: RowKey = new RowKey();
+  #rowKey: RowKey | null = null;
 
   constructor(reader: BlockSource, options: CursorOptions) {
     this.#reader = reader;
@@ -180,10 +180,10 @@ export class HFileCursor implements CellSource {
 
   seekBeforeRow(row: Uint8Array, rowAt: number, rowLength: number): SourceState {
     if (this.#reader.root.entries.count === 0) return END;
-    this.#setRow(row, rowAt, rowLength);
-    const block = this.#find(this.#rowKey);
+    const key = this.#keyOf(row, rowAt, rowLength);
+    const block = this.#find(key);
     if (block === null) return WAIT;
-    const before = block.before(block.search(this.#rowKey, 0));
+    const before = block.before(block.search(key, 0));
     if (before >= 0) return this.#seekRowOf(block, before);
     const previous = this.#blockBefore();
     if (previous === null) return this.#wanted === null ? this.#end() : WAIT;
@@ -204,9 +204,12 @@ export class HFileCursor implements CellSource {
     if (wanted === null) return;
     const run = wanted.kind === 'data' ? this.#runFrom(wanted) : null;
     if (run === null) {
+      this.#held ??= new Map();
       this.#held.set(wanted.offset, await this.#reader.load(wanted, this.#cacheBlocks));
     } else {
-      for (const block of await this.#reader.loadRun(run)) {
+      const blocks = await this.#reader.loadRun(run);
+      this.#ahead ??= new Map();
+      for (const block of blocks) {
         if (this.#cacheBlocks) this.#reader.keep(block);
         this.#ahead.set(block.offset, block);
       }
@@ -216,9 +219,9 @@ export class HFileCursor implements CellSource {
 
   close(): void {
     this.#block = null;
-    this.#held.clear();
-    this.#ahead.clear();
-    this.cell.block = new Uint8Array(0);
+    this.#held = null;
+    this.#ahead = null;
+    this.cell.block = NO_BYTES;
   }
 
   /** The current cell becomes that at `at` of the current block. */
@@ -267,8 +270,8 @@ export class HFileCursor implements CellSource {
 
   /** Makes `block` the current one, by the path just taken to it. */
   #enter(block: DataBlock): void {
-    if (this.#held.size > 0) this.#held.clear();
-    if (this.#ahead.size > 0) this.#passAhead(block.offset);
+    this.#held = null;
+    if (this.#ahead !== null) this.#passAhead(this.#ahead, block.offset);
     for (let level = 0; level < this.#levels; level++) {
       this.#path[level] = this.#nextPath[level]!;
       this.#pathAt[level] = this.#nextPathAt[level]!;
@@ -286,29 +289,31 @@ export class HFileCursor implements CellSource {
   }
 
   /** Forgets the blocks read ahead up to the one entered; all of them, if the scan has left the run. */
-  #passAhead(offset: number): void {
-    const isInRun = this.#ahead.has(offset);
-    for (const at of this.#ahead.keys()) {
+  #passAhead(ahead: Map<number, CachedBlock>, offset: number): void {
+    const isInRun = ahead.has(offset);
+    for (const at of ahead.keys()) {
       if (isInRun && at > offset) break;
-      this.#ahead.delete(at);
+      ahead.delete(at);
     }
+    if (ahead.size === 0) this.#ahead = null;
   }
 
   #end(): SourceState {
-    this.#held.clear();
+    this.#held = null;
     return END;
   }
 
-  #setRow(row: Uint8Array, rowAt: number, rowLength: number): void {
-    this.#rowKey.row = row;
-    this.#rowKey.rowAt = rowAt;
-    this.#rowKey.rowLength = rowLength;
+  #keyOf(row: Uint8Array, rowAt: number, rowLength: number): RowKey {
+    const key = (this.#rowKey ??= new RowKey());
+    key.row = row;
+    key.rowAt = rowAt;
+    key.rowLength = rowLength;
+    return key;
   }
 
   /** Moves to the first cell of the row of the cell at `at`, which may lie blocks before. */
   #seekRowOf(block: DataBlock, at: number): SourceState {
-    this.#setRow(block.bytes, at + 10, u16(block.bytes, at + 8));
-    return this.seek(this.#rowKey);
+    return this.seek(this.#keyOf(block.bytes, at + 10, u16(block.bytes, at + 8)));
   }
 
   /** The data block that may hold the first cell at or after `key`, with `#nextPath` leading there; null: WAIT. */
@@ -419,8 +424,8 @@ export class HFileCursor implements CellSource {
     if (current !== null && current.offset === offset && kind === 'data') return current;
     // What was loaded for this move comes first: taking it from the cache would count as a second use.
     const own =
-      (this.#held.size > 0 ? this.#held.get(offset) : undefined) ??
-      (this.#ahead.size > 0 ? this.#ahead.get(offset) : undefined);
+      (this.#held === null ? undefined : this.#held.get(offset)) ??
+      (this.#ahead === null ? undefined : this.#ahead.get(offset));
     const block = own ?? this.#reader.cached.get(offset);
     if (block !== undefined && block.kind === kind) return block;
     this.#wanted = { kind, offset, sizeOnDisk: chunk.entries.sizes[index]! };

@@ -140,9 +140,22 @@ export function normalizeScan(options: ScanOptions | undefined): ScanSpec {
   if (raw && read.families?.some((family) => family.qualifiers !== null) === true) {
     throw new DoNotRetryIOException('Cannot specify any column for a raw scan');
   }
+  const { from, to } = rowsOf(given);
+  // Every field by its name: a scan of a few rows would spend more on spread objects than on its rows.
   return {
-    ...read,
-    ...rowsOf(given),
+    families: read.families,
+    timeRange: read.timeRange,
+    familyTimeRanges: read.familyTimeRanges,
+    versions: read.versions,
+    storeLimit: read.storeLimit,
+    storeOffset: read.storeOffset,
+    readUncommitted: read.readUncommitted,
+    asOf: read.asOf,
+    cacheBlocks: read.cacheBlocks,
+    loadColumnFamiliesOnDemand: read.loadColumnFamiliesOnDemand,
+    filter: read.filter,
+    from,
+    to,
     reversed: flag(given.reversed, 'reversed', false),
     limit: count(given.limit, 'limit', 0, Infinity),
     batch: count(given.batch, 'batch', 1, STORE_LIMIT_NONE),

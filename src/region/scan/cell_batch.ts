@@ -5,7 +5,7 @@
  *
  * The last row may be open: its cells are still being collected. `clear` forgets the finished results and keeps it.
  */
-import { CellFields, putU32, u16, u32 } from '../../cell/index.ts';
+import { CellFields, NO_BYTES, putU32, u16, u32 } from '../../cell/index.ts';
 import type { CellView } from '../../cell/index.ts';
 import type { RowCells } from '../../filter/index.ts';
 import { PACKED_CELL_HEADER, Result } from '../../model/index.ts';
@@ -19,6 +19,7 @@ const NO_LIMIT: number = Infinity;
 const SPAN_FIELDS = 5;
 const NO_SPANS: Int32Array = new Int32Array(0);
 const SPANS_MIN = 8;
+const SPANS_WANTED_MAX = 128;
 
 /** When a scanner stops filling a batch. Reached limits never lose cells: the next step goes on behind them. */
 export interface BatchLimits {
@@ -62,7 +63,7 @@ export class CellBatch {
   readonly #chunkSizeMax: number;
   readonly #header: number;
   readonly #dropsTags: boolean;
-  #chunk: Uint8Array = new Uint8Array(0);
+  #chunk: Uint8Array = NO_BYTES;
   /** Made when it is needed. */
   #chunkView: DataView | null = null;
   #views: BlockViews | null = null;
@@ -291,7 +292,10 @@ export class CellBatch {
   }
 
   #growSpans(): void {
-    const grown = new Int32Array(Math.max(SPANS_MIN * SPAN_FIELDS, this.#spans.length * 2));
+    // A step that says how many results it wants mostly gets them.
+    const wanted = this.#resultsMax <= SPANS_WANTED_MAX ? this.#resultsMax : SPANS_MIN;
+    const count = Math.max(SPANS_MIN, wanted, (2 * this.#spans.length) / SPAN_FIELDS);
+    const grown = new Int32Array(count * SPAN_FIELDS);
     grown.set(this.#spans);
     this.#spans = grown;
   }

@@ -2,6 +2,7 @@
 import {
   LATEST_HIGH,
   LATEST_LOW,
+  NO_BYTES,
   TYPE_MAXIMUM,
   TYPE_MINIMUM,
   compareRanges,
@@ -83,13 +84,16 @@ export function sameBytes(
   return true;
 }
 
+const KEPT_MIN = 64;
+
 /** Bytes kept beyond the move of a cursor, in a buffer that is reused. */
 export class KeptBytes {
-  buf: Uint8Array = new Uint8Array(64);
+  /** Made with the first bytes: most are never kept. */
+  buf: Uint8Array = NO_BYTES;
   length = 0;
 
   set(from: Uint8Array, at: number, length: number): void {
-    if (length > this.buf.length) this.buf = new Uint8Array(length * 2);
+    if (length > this.buf.length) this.buf = new Uint8Array(Math.max(KEPT_MIN, length * 2));
     const buf = this.buf;
     if (length < 64) for (let i = 0; i < length; i++) buf[i] = from[at + i]!;
     else buf.set(from.subarray(at, at + length));
@@ -98,7 +102,7 @@ export class KeptBytes {
 
   /** The bytes and one more, 0: as a row, the least one after it. */
   setWithZero(from: Uint8Array, length: number): void {
-    if (length + 1 > this.buf.length) this.buf = new Uint8Array(length * 2);
+    if (length >= this.buf.length) this.buf = new Uint8Array(Math.max(KEPT_MIN, length * 2 + 1));
     for (let i = 0; i < length; i++) this.buf[i] = from[i]!;
     this.buf[length] = 0;
     this.length = length + 1;
@@ -111,7 +115,7 @@ export class KeptBytes {
 
 /** A reusable place to seek to. Row and qualifier are the caller's bytes: they must stay until the seek is done. */
 export class SeekTarget implements SeekKey {
-  row: Uint8Array = new Uint8Array(0);
+  row: Uint8Array = NO_BYTES;
   rowAt = 0;
   rowLength = 0;
   qualifier: Uint8Array | null = null;

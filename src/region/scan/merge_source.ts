@@ -15,6 +15,7 @@ import {
   END,
   LATEST_HIGH,
   LATEST_LOW,
+  NO_BYTES,
   READY,
   TYPE_MAXIMUM,
   WAIT,
@@ -340,7 +341,6 @@ class BoundCell extends CellFields {
   constructor(newest: NewestTimestamp) {
     super();
     this.#newest = newest;
-    this.block = new Uint8Array(64);
     // It stands before every real cell of this timestamp.
     this.writeHigh = 0xffffffff;
     this.writeLow = 0xffffffff;
@@ -350,7 +350,7 @@ class BoundCell extends CellFields {
   set(column: SeekKey): void {
     const { row, rowAt, rowLength, qualifierAt, qualifierLength } = column;
     const length = BOUND_OVERHEAD + rowLength + qualifierLength;
-    if (length > this.block.length) this.block = new Uint8Array(2 * length);
+    if (length > this.block.length) this.block = new Uint8Array(Math.max(64, 2 * length));
     const { block, key } = this;
     copyBytes(row, rowAt, block, 0, rowLength);
     copyBytes(column.qualifier!, qualifierAt, block, rowLength, qualifierLength);
@@ -378,7 +378,7 @@ function compareRows(a: CellView, b: CellView): number {
 
 /** What a merge of nothing stands on. */
 const NO_CELL: CellView = {
-  block: new Uint8Array(0),
+  block: NO_BYTES,
   at: 0,
   length: 0,
   rowAt: 0,
