@@ -25,6 +25,7 @@ import org.apache.hadoop.hbase.client.Connection;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Delete;
 import org.apache.hadoop.hbase.client.Get;
+import org.apache.hadoop.hbase.client.Hbck;
 import org.apache.hadoop.hbase.client.Increment;
 import org.apache.hadoop.hbase.client.Put;
 import org.apache.hadoop.hbase.client.RegionInfo;
@@ -36,6 +37,7 @@ import org.apache.hadoop.hbase.client.Scan;
 import org.apache.hadoop.hbase.client.Table;
 import org.apache.hadoop.hbase.client.TableDescriptor;
 import org.apache.hadoop.hbase.client.TableDescriptorBuilder;
+import org.apache.hadoop.hbase.client.TableState;
 import org.apache.hadoop.hbase.filter.PrefixFilter;
 import org.apache.hadoop.hbase.filter.SingleColumnValueFilter;
 import org.apache.hadoop.hbase.regionserver.NoSuchColumnFamilyException;
@@ -96,6 +98,7 @@ public final class Steps {
       schema(admin, table);
       snapshots(connection, admin, table);
       cluster(admin);
+      hbck(connection, admin);
       step("async", () -> async(conf));
       end(admin);
     }
@@ -370,6 +373,24 @@ public final class Steps {
       same(false, admin.isBalancerEnabled());
       admin.balancerSwitch(true, true);
     });
+  }
+
+  private static void hbck(Connection connection, Admin admin) {
+    step("hbck", () -> {
+      String region = admin.getRegions(T).get(0).getEncodedName();
+      try (Hbck hbck = connection.getHbck()) {
+        same(true, hbck.runHbckChore());
+        hbck.fixMeta();
+        same(TableState.State.ENABLED, hbck.setTableStateInMeta(new TableState(T, TableState.State.DISABLED)).getState());
+        same(true, admin.isTableDisabled(T));
+        same(TableState.State.DISABLED, hbck.setTableStateInMeta(new TableState(T, TableState.State.ENABLED)).getState());
+        same(1, hbck.unassigns(Arrays.asList(region)).size());
+        same(Arrays.asList(-1L), hbck.assigns(Arrays.asList(region)));
+        same(Arrays.asList(false), hbck.bypassProcedure(Arrays.asList(1L), 0, false, false));
+        same(Collections.emptyList(), hbck.scheduleSCPsForUnknownServers());
+      }
+    });
+    step("locks", () -> same("[]", admin.getLocks()));
   }
 
   private static void async(Configuration conf) throws Exception {
