@@ -421,6 +421,10 @@ function fuzzyPattern(key: FuzzyKey, anyByte: number): FuzzyPattern {
     throw new IllegalArgumentException(`mask must be bytes or an array, not ${shown(key.mask)}`);
   }
   const mask: number[] = Array.from(key.mask as ArrayLike<number>);
+  const wrong = mask.find((byte) => typeof byte !== 'number');
+  if (wrong !== undefined) {
+    throw new IllegalArgumentException(`a fuzzy mask has numbers only, not ${shown(wrong)}`);
+  }
   if (mask.length !== bytes.length) {
     throw new IllegalArgumentException(
       `Fuzzy pair lengths do not match: (${toStringBinary(bytes)},${toStringBinary(Uint8Array.from(mask))})`,

@@ -125,7 +125,6 @@ class ReadFields {
   }
 
   spec(): ReadSpec {
-    if (this.versions < 1) throw new DoNotRetryIOException('versions must be positive');
     return {
       families: this.#families(),
       timeRange: this.timeRange,
@@ -224,7 +223,9 @@ export function readGet(reader: ProtoReader): GetMessage {
         fields.timeRange = readTimeRange(reader.message());
         break;
       case 6:
+        // A scan may ask for none: of columns that it names it gets one. HBase: Get#readVersions, Scan#readVersions.
         fields.versions = reader.uint32();
+        if (fields.versions < 1) throw new DoNotRetryIOException('versions must be positive');
         break;
       case 7:
         fields.cacheBlocks = reader.bool();

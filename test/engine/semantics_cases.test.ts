@@ -105,7 +105,7 @@ function wantedOf(line: string): string {
   return `${line.slice(0, at)}: ${classes.at(-1)![1]!}`;
 }
 
-/** Lines of which nobody knows what was called. */
+/** What this API refuses: see test/server/rpc/shared_cases.test.ts. */
 const UNKNOWN: ReadonlySet<number> = new Set([147]);
 const covered = new Set<number>();
 

@@ -27,7 +27,7 @@ const malformed: readonly (readonly [string, unknown, string])[] = [
   ['a fuzzy key without mask', { type: 'FuzzyRowFilter', keys: [{ pattern: 'a' }] }, 'mask'],
   [
     'a mask of symbols',
-    { type: 'FuzzyRowFilter', keys: [{ pattern: 'a', mask: [Symbol('m')] }] },
+    { type: 'FuzzyRowFilter', keys: [{ pattern: 'ab', mask: [Symbol('m')] }] },
     'symbol',
   ],
   ['timestamps missing', { type: 'TimestampsFilter' }, 'timestamps must be an array'],

@@ -160,6 +160,7 @@ export function mutateRequest(
 }
 
 export interface ScanFields {
+  readonly versions?: number;
   readonly columns?: readonly string[];
   readonly start?: string;
   readonly stop?: string;
@@ -216,6 +217,7 @@ function writeScan(w: ProtoWriter, scan: ScanFields): void {
   if (scan.start !== undefined) w.bytes(3, utf8(scan.start));
   if (scan.stop !== undefined) w.bytes(4, utf8(scan.stop));
   if (scan.filter !== undefined) w.bytes(5, scan.filter);
+  if (scan.versions !== undefined) w.uint32(7, scan.versions);
   if (scan.batch !== undefined) w.uint32(9, scan.batch);
   if (scan.maxResultSize !== undefined) w.count(10, scan.maxResultSize);
   if (scan.reversed !== undefined) w.bool(15, scan.reversed);

@@ -82,6 +82,18 @@ test('18: an increment whose cell carries LATEST is stamped with the time, never
   }
 });
 
+test('semantics 147: a scan of 0 versions gives one of the columns that it names, and nothing else', async () => {
+  await connection.table(table).put('n', { 'f:a': '1', 'f:b': '2' }, { ts: 5 });
+  const scan = async (columns?: readonly string[]): Promise<readonly number[]> => {
+    const fields = { versions: 0, ...(columns === undefined ? {} : { columns }) };
+    const call = { rows: 10, partials: true };
+    const { message: answer } = await client.call('Scan', openScan(regions[1]!, fields, call));
+    return scanAnswer(answer).cellsPerResult;
+  };
+  expect(await scan()).toEqual([]);
+  expect(await scan(['f:a'])).toEqual([1]);
+});
+
 /** MutateRows on the region [m, t); whether it was processed. */
 async function mutateRows(rows: readonly string[], conditionRow?: string): Promise<boolean> {
   const request = message((w) => {
