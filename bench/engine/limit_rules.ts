@@ -24,7 +24,8 @@ export const DISK_WRITE: PhysicalLimit = {
 
 export const LARGE_DISK_WRITE: PhysicalLimit = {
   what: 'sequential disk rate, each row once',
-  of: ({ diskWriteBytesPerSecond }, { largeLength }) => diskWriteBytesPerSecond / (largeLength + 16),
+  of: ({ diskWriteBytesPerSecond }, { largeLength }) =>
+    diskWriteBytesPerSecond / (largeLength + 16),
 };
 
 /** A row copied out of memory that the processor's caches do not hold. */

@@ -7,7 +7,11 @@ import { GROWTH_REGIONS, GROWTH_SHARES, growthName } from './datasets.ts';
 import type { RunResult, WorkloadResult } from './report.ts';
 
 /** Workloads that belong together, by the beginnings of their names. */
-const GROUPS: readonly { readonly name: string; readonly title: string; readonly starts: readonly string[] }[] = [
+const GROUPS: readonly {
+  readonly name: string;
+  readonly title: string;
+  readonly starts: readonly string[];
+}[] = [
   { name: 'durable', title: 'Durable writes', starts: ['durable-'] },
   { name: 'memory', title: 'Rows in memory', starts: ['memory-', 'memstore-'] },
   { name: 'load', title: 'Loading 100-byte rows', starts: ['files-load'] },
@@ -66,7 +70,9 @@ export function growthPlot(run: RunResult): string | null {
           ? []
           : [{ x: cellar.details['rows'] ?? 0, y: cellar.spread.median }];
       });
-      return points.length === 0 ? [] : [{ name: regions === 1 ? '1 region' : `${regions} regions`, points }];
+      return points.length === 0
+        ? []
+        : [{ name: regions === 1 ? '1 region' : `${regions} regions`, points }];
     });
   const reads = curves('reads');
   const writes = curves('writes');

@@ -91,10 +91,7 @@ export function figure(value: number): string {
 }
 
 /** A Markdown table with its columns aligned, as the formatter of the sources has them. */
-export function aligned(
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
+export function aligned(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, i) => Math.max(3, ...all.map((row) => row[i]!.length)));
   const line = (cells: readonly string[]): string =>
@@ -123,7 +120,9 @@ function limitText({ limit, unit, better, subjects }: WorkloadResult): string {
   if (limit === null) return '';
   const cellar = subjects.find(({ subject }) => subject === 'cellar');
   const share =
-    cellar === undefined ? '' : `; cellar: ${ratioOf(better, cellar.spread.median, limit.value).toFixed(2)} of it`;
+    cellar === undefined
+      ? ''
+      : `; cellar: ${ratioOf(better, cellar.spread.median, limit.value).toFixed(2)} of it`;
   return `Limit of the machine: ${figure(limit.value)} ${unit} (${limit.what})${share}.\n\n`;
 }
 
@@ -165,7 +164,9 @@ export function reportOf(run: RunResult): string {
     `Taken ${run.taken}, ${run.mode}, in ${(run.tookSeconds / 3600).toFixed(2)} hours. Rows of 16 + 100 bytes: ${count(run.sizes.rows)} in memory, ${count(run.sizes.fileRows)} in store files.`,
     `${machine.cpu}, ${machine.cores} cores${limit}, ${memory} GB, ${machine.system}, Node ${machine.node}.`,
     `${versions.join(', ')}. Load before the run: ${run.loadBefore.toFixed(1)}.`,
-    ...(run.limits === null ? [] : ['', `Limits of the machine, measured in the same run: ${limitsText(run.limits)}.`]),
+    ...(run.limits === null
+      ? []
+      : ['', `Limits of the machine, measured in the same run: ${limitsText(run.limits)}.`]),
     ...(run.note === null ? [] : ['', `Note: ${run.note}`]),
     '',
     ...run.workloads.map(tableOf),

@@ -36,6 +36,7 @@ export function processIo(): ProcessIo | null {
     if (error instanceof Error && 'code' in error) return null;
     throw error;
   }
-  const field = (name: string): number => Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(text)?.[1]);
+  const field = (name: string): number =>
+    Number(new RegExp(`^${name}: (\\d+)$`, 'm').exec(text)?.[1]);
   return { writtenBytes: field('write_bytes'), readBytes: field('rchar') };
 }

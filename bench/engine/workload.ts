@@ -71,7 +71,6 @@ export interface WorkloadHead {
   readonly short?: string;
   /** What the machine allows for this work at most, in this unit: from the limits measured in the same run. */
   readonly limit?: PhysicalLimit;
-
 }
 
 export interface Workload extends WorkloadHead {

@@ -157,7 +157,10 @@ function growthMemory(runs: Runs): Found | null {
       const id = `${growthName(share, regions)}-rss`;
       const value = ofSubject(workloadOf(runs, id), 'cellar')?.spread.max;
       if (value === undefined || (worst !== null && value <= worst.value)) continue;
-      worst = { value, detail: `at ${Math.round(50 * share)} parts of the rows, ${regions} regions` };
+      worst = {
+        value,
+        detail: `at ${Math.round(50 * share)} parts of the rows, ${regions} regions`,
+      };
     }
   }
   return worst;
@@ -181,7 +184,10 @@ function ofServers(kind: ServerKind, { server }: Runs): Found | null {
   if (cellar === undefined || hbase === undefined) return null;
   if (kind === 'serverStart') {
     const [ours, theirs] = [cellar.firstAnswerMs ?? NaN, hbase.firstAnswerMs ?? NaN];
-    return { value: theirs / ours, detail: `${told('cellar', ours, 'ms')}, ${told('hbase', theirs, 'ms')}` };
+    return {
+      value: theirs / ours,
+      detail: `${told('cellar', ours, 'ms')}, ${told('hbase', theirs, 'ms')}`,
+    };
   }
   if (kind === 'serverMemory') {
     const mebibytes = (bytes: number): number => bytes / 2 ** 20;

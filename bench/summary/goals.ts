@@ -318,8 +318,7 @@ export const GOALS: readonly Goal[] = [...EMBEDDED, ...SERVER, ...GROWTH, ...OTH
 /** The goal that names a workload's ratio to the best peer, or null. */
 export function peerGoalOf(workload: string): Goal | null {
   return (
-    GOALS.find(
-      ({ measure }) => measure.kind === 'toBestPeer' && measure.workload === workload,
-    ) ?? null
+    GOALS.find(({ measure }) => measure.kind === 'toBestPeer' && measure.workload === workload) ??
+    null
   );
 }

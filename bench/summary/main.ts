@@ -87,7 +87,8 @@ async function main(): Promise<void> {
   }
   const { quick, full, dry } = values;
   const budgetMinutes = values.budget === undefined ? null : Number(values.budget);
-  if (budgetMinutes !== null && !(budgetMinutes > 0)) throw new RangeError(`--budget ${values.budget}`);
+  if (budgetMinutes !== null && !(budgetMinutes > 0))
+    throw new RangeError(`--budget ${values.budget}`);
   const options: Options = {
     quick,
     full,

@@ -26,7 +26,8 @@ export function summaryPlots(verdicts: readonly Verdict[], runs: Runs): Plot[] {
   if (server.length > 0) {
     const svg = ratiosPlot(server, {
       title: 'Cellar’s server beside Apache HBase 2.6, same Java client',
-      subtitle: 'Operations a second at 1 and 32 threads; Cellar at SYNC_WAL, HBase at hflush, which promise the same',
+      subtitle:
+        'Operations a second at 1 and 32 threads; Cellar at SYNC_WAL, HBase at hflush, which promise the same',
       axis: 'times HBase’s throughput (right of 1: Cellar is ahead)',
       note: `goal: 3 × HBase, or 0.8 × a null server with canned answers; ${runs.server!.taken.slice(0, 10)}`,
     });

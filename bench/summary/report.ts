@@ -50,7 +50,12 @@ export function speedTable({ goals }: Summary): string {
     .map((goal) => {
       const measured = quantity(goal.measured!, goal.unit);
       const figures = goal.detail.includes('miss it') ? '' : goal.detail;
-      return [goal.work, goal.met === true ? `**${measured}**` : measured, boundText(goal), figures];
+      return [
+        goal.work,
+        goal.met === true ? `**${measured}**` : measured,
+        boundText(goal),
+        figures,
+      ];
     });
   return aligned(['work', 'measured', 'goal', 'figures'], lines);
 }

@@ -149,5 +149,7 @@ test('the plots of the README hold what the summary has', () => {
   expect(ofServer!.name).toBe('speed-server');
   expect(textsOf(ofServer!.svg)).toContain('put, 32 threads');
   expect(textsOf(ofServer!.svg)).toContain('4.50 ×');
-  expect(summaryPlots(verdicts, { engine: null, server: null, txn: null, backup: null })).toEqual([]);
+  expect(summaryPlots(verdicts, { engine: null, server: null, txn: null, backup: null })).toEqual(
+    [],
+  );
 });

@@ -5,7 +5,13 @@ import { BENCHES, argumentsOf } from '../../bench/summary/arguments.ts';
 import { backupVerdicts, verdictOf } from '../../bench/summary/evaluate.ts';
 import type { Verdict } from '../../bench/summary/evaluate.ts';
 import { GOALS, peerGoalOf } from '../../bench/summary/goals.ts';
-import { SPEED_BEGIN, SPEED_END, reportOf, summaryOf, withSpeedTable } from '../../bench/summary/report.ts';
+import {
+  SPEED_BEGIN,
+  SPEED_END,
+  reportOf,
+  summaryOf,
+  withSpeedTable,
+} from '../../bench/summary/report.ts';
 import type { Runs, ServerFigures } from '../../bench/summary/runs.ts';
 import { opsOf, resultOf, runOf } from './fixtures.ts';
 
@@ -109,8 +115,18 @@ test('the server: the worst operation counts, and the better of two throughputs'
     server: {
       taken: '2026-01-02T00:00:00Z',
       servers: [
-        server('cellar', { put: { rate: 4000, cpuUs: 20 }, get: { rate: 900, cpuUs: 50 } }, 400, 90),
-        server('hbase', { put: { rate: 1000, cpuUs: 100 }, get: { rate: 600, cpuUs: 100 } }, 24_000, 450),
+        server(
+          'cellar',
+          { put: { rate: 4000, cpuUs: 20 }, get: { rate: 900, cpuUs: 50 } },
+          400,
+          90,
+        ),
+        server(
+          'hbase',
+          { put: { rate: 1000, cpuUs: 100 }, get: { rate: 600, cpuUs: 100 } },
+          24_000,
+          450,
+        ),
         server('null', { put: { rate: 9000, cpuUs: 5 }, get: { rate: 1000, cpuUs: 5 } }, 300, 70),
       ],
     },
@@ -135,7 +151,10 @@ test('backups bring their own goals', () => {
     unit: '×',
     reached,
   });
-  const backup = { taken: '2026-01-02', goals: [one(1.5, 1.2, true), one(1.5, 3, false), one(5, 4, false)] };
+  const backup = {
+    taken: '2026-01-02',
+    goals: [one(1.5, 1.2, true), one(1.5, 3, false), one(5, 4, false)],
+  };
   const verdicts = backupVerdicts({ ...NONE, backup });
   expect(verdicts.map(({ bound }) => bound)).toEqual([{ most: 1.5 }, { most: 1.5 }, { least: 5 }]);
   expect(verdicts.map(({ missedBy }) => missedBy)).toEqual([null, 2, 1.25]);
@@ -154,7 +173,9 @@ test('the summary counts, and says by how much a goal is missed', () => {
   // The columns are aligned.
   const text = reportOf(summary).replaceAll(/ +/g, ' ');
   expect(text).toContain('engine 2026-01-02, server not run. 1 met, 1 missed, 1 not measured.');
-  expect(text).toContain('| 10 | durable puts, 64 writers | ≥ 2 × (aim 3) | 1.25 × | **missed** by 1.60 × |');
+  expect(text).toContain(
+    '| 10 | durable puts, 64 writers | ≥ 2 × (aim 3) | 1.25 × | **missed** by 1.60 × |',
+  );
   expect(text).toContain('| 10 | sustained load in batches | ≥ 1 × | 1.5 × | met |');
   expect(text).toContain('| 10 | missing keys | ≥ 3 × | – | not measured |');
 });
@@ -183,7 +204,14 @@ test('the README gets the table between its marks, and nothing else changes', ()
 });
 
 test('a budget is shared out, and a quick run keeps nothing', () => {
-  const options = { quick: false, full: false, dry: false, budgetMinutes: 40, suite: null, scratch: '/s' };
+  const options = {
+    quick: false,
+    full: false,
+    dry: false,
+    budgetMinutes: 40,
+    suite: null,
+    scratch: '/s',
+  };
   expect(argumentsOf('engine', options)).toEqual(['--budget', '30']);
   expect(argumentsOf('engine', { ...options, suite: '/x' })).toEqual(['--budget', '20']);
   expect(argumentsOf('server', { ...options, suite: '/x' })).toContain('/x');

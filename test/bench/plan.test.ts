@@ -97,7 +97,11 @@ test('the quick run covers every workload and is estimated at minutes', () => {
 });
 
 test('a workload behind its time has no further round, but always a first', () => {
-  const plan = fit(options('--budget', '30', '--only', 'durable'), [workload('durable-puts-64')], ALL);
+  const plan = fit(
+    options('--budget', '30', '--only', 'durable'),
+    [workload('durable-puts-64')],
+    ALL,
+  );
   const schedule = new Schedule(plan);
   const deadline = schedule.deadline(0);
   expect(deadline).toBeCloseTo(30 * 60, 5);

@@ -182,7 +182,12 @@ test('the median of the samples stands for them', () => {
 test('options', () => {
   expect(benchOptions(['--help'])).toBe('help');
   expect(benchOptions(['--list'])).toBe('list');
-  expect(benchOptions([])).toMatchObject({ mode: 'standard', rounds: 5, peers: 'all', save: 'engine' });
+  expect(benchOptions([])).toMatchObject({
+    mode: 'standard',
+    rounds: 5,
+    peers: 'all',
+    save: 'engine',
+  });
   expect(benchOptions(['--full'])).toMatchObject({ rounds: 5, sizes: { rows: 1_000_000 } });
   expect(benchOptions(['--rounds', '4'])).toMatchObject({ rounds: 4 });
   expect(benchOptions(['--quick', '--only', 'a,b', '--no-save'])).toMatchObject({

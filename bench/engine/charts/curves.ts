@@ -43,7 +43,9 @@ export function curvesPlot(panels: readonly CurvePanel[], texts: CurveTexts): st
     ...keyOf(names),
   ];
   panels.forEach((panel, i) => {
-    body.push(...panelOf(panel, names, { left: MARGIN + i * (width + GAP), width, axis: texts.axis }));
+    body.push(
+      ...panelOf(panel, names, { left: MARGIN + i * (width + GAP), width, axis: texts.axis }),
+    );
   });
   const height = TOP + PLOT_HEIGHT + 66;
   body.push(text({ x: MARGIN, y: height - 8, size: 10, fill: FAINT }, texts.note));
@@ -68,25 +70,41 @@ function panelOf(
   const parts = [text({ x: at.left, y: TOP - 6, size: 12, bold: true }, `${title}, ${unit}`)];
   for (const tick of axis) {
     parts.push(line({ x: left, y: y(tick) }, { x: right, y: y(tick) }, GRID));
-    parts.push(text({ x: left - 6, y: y(tick) + 4, anchor: 'end', size: 10, fill: FAINT }, short(tick)));
+    parts.push(
+      text({ x: left - 6, y: y(tick) + 4, anchor: 'end', size: 10, fill: FAINT }, short(tick)),
+    );
   }
   for (const value of xs) {
     parts.push(line({ x: x(value), y: bottom }, { x: x(value), y: bottom + 4 }, INK));
-    parts.push(text({ x: x(value), y: bottom + 17, anchor: 'middle', size: 10, fill: FAINT }, short(value)));
+    parts.push(
+      text({ x: x(value), y: bottom + 17, anchor: 'middle', size: 10, fill: FAINT }, short(value)),
+    );
   }
   parts.push(line({ x: left, y: bottom }, { x: right, y: bottom }, INK));
-  parts.push(text({ x: (left + right) / 2, y: bottom + 33, anchor: 'middle', size: 10.5, fill: FAINT }, at.axis));
+  parts.push(
+    text(
+      { x: (left + right) / 2, y: bottom + 33, anchor: 'middle', size: 10.5, fill: FAINT },
+      at.axis,
+    ),
+  );
   if (goal !== null) {
     const dash = { width: 1.6, dash: '5 3' };
     parts.push(line({ x: left, y: y(goal.value) }, { x: right, y: y(goal.value) }, GOAL, dash));
-    parts.push(text({ x: right, y: y(goal.value) - 5, anchor: 'end', size: 10, fill: GOAL, halo: true }, goal.what));
+    parts.push(
+      text(
+        { x: right, y: y(goal.value) - 5, anchor: 'end', size: 10, fill: GOAL, halo: true },
+        goal.what,
+      ),
+    );
   }
   for (const { name, points: own } of curves) {
     const colour = COLOURS[names.indexOf(name) % COLOURS.length]!;
     const path = own.map((point) => `${x(point.x).toFixed(1)} ${y(point.y).toFixed(1)}`);
     parts.push(`<path d="M${path.join('L')}" fill="none" stroke="${colour}" stroke-width="2.2"/>`);
     for (const point of own) {
-      parts.push(`<circle cx="${x(point.x).toFixed(1)}" cy="${y(point.y).toFixed(1)}" r="3.4" fill="${colour}"/>`);
+      parts.push(
+        `<circle cx="${x(point.x).toFixed(1)}" cy="${y(point.y).toFixed(1)}" r="3.4" fill="${colour}"/>`,
+      );
     }
   }
   return parts;

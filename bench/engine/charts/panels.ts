@@ -4,7 +4,21 @@
  */
 import type { SubjectResult, WorkloadResult } from '../report.ts';
 import { bestPeer } from '../stats.ts';
-import { CELLAR, FAINT, GOAL, GRID, INK, colourOf, line, rect, short, svg, text, ticks, wrap } from './draw.ts';
+import {
+  CELLAR,
+  FAINT,
+  GOAL,
+  GRID,
+  INK,
+  colourOf,
+  line,
+  rect,
+  short,
+  svg,
+  text,
+  ticks,
+  wrap,
+} from './draw.ts';
 
 const WIDTH = 900;
 const MARGIN = 14;
@@ -135,7 +149,8 @@ function barOf(
   const { left, y, end, x } = at;
   const middle = y + BAR / 2;
   const start = left + NAMES;
-  const ratio = ratioToBestPeer === null || subject === 'bare' ? '' : ` · ${ratioText(ratioToBestPeer)}`;
+  const ratio =
+    ratioToBestPeer === null || subject === 'bare' ? '' : ` · ${ratioText(ratioToBestPeer)}`;
   const isOurs = subject === 'cellar';
   const fill = isOurs ? CELLAR : INK;
   const bold = isOurs ? ({ bold: true } as const) : {};
@@ -148,13 +163,20 @@ function barOf(
   ];
   if (spread.median > end) {
     // Beyond the axis: the bar ends in a gap.
-    parts.push(line({ x: x(end) - 7, y: y - 1 }, { x: x(end) - 3, y: y + BAR + 1 }, '#ffffff', { width: 3 }));
+    parts.push(
+      line({ x: x(end) - 7, y: y - 1 }, { x: x(end) - 3, y: y + BAR + 1 }, '#ffffff', { width: 3 }),
+    );
   } else if (spread.max > spread.min) {
-    parts.push(line({ x: x(spread.min), y: middle }, { x: x(spread.max), y: middle }, INK, { width: 1.4 }));
+    parts.push(
+      line({ x: x(spread.min), y: middle }, { x: x(spread.max), y: middle }, INK, { width: 1.4 }),
+    );
   }
   const behind = Math.max(x(spread.median), x(spread.max)) + 6;
   parts.push(
-    text({ x: behind, y: middle + 4, size: 11, fill, halo: true, ...bold }, `${short(spread.median)}${ratio}`),
+    text(
+      { x: behind, y: middle + 4, size: 11, fill, halo: true, ...bold },
+      `${short(spread.median)}${ratio}`,
+    ),
   );
   return parts;
 }

@@ -36,8 +36,7 @@ export function ratiosPlot(bars: readonly RatioBar[], texts: RatioTexts): string
   const least = powerBelow(Math.min(0.5, ...values));
   const most = powerAbove(Math.max(2, ...values));
   const span = Math.log2(most) - Math.log2(least);
-  const x = (value: number): number =>
-    LEFT + ((Math.log2(value) - Math.log2(least)) / span) * PLOT;
+  const x = (value: number): number => LEFT + ((Math.log2(value) - Math.log2(least)) / span) * PLOT;
   const bottom = TOP + bars.length * ROW;
   const body = [
     text({ x: 14, y: 26, size: 17, bold: true }, texts.title),
@@ -52,21 +51,37 @@ export function ratiosPlot(bars: readonly RatioBar[], texts: RatioTexts): string
   }
   bars.forEach((bar, i) => body.push(...rowOf(bar, TOP + i * ROW, x)));
   body.push(line({ x: x(1), y: TOP - 8 }, { x: x(1), y: bottom }, INK, { width: 1.4 }));
-  body.push(text({ x: LEFT + PLOT / 2, y: bottom + 32, anchor: 'middle', size: 11, fill: FAINT }, texts.axis));
+  body.push(
+    text(
+      { x: LEFT + PLOT / 2, y: bottom + 32, anchor: 'middle', size: 11, fill: FAINT },
+      texts.axis,
+    ),
+  );
   body.push(...keyOf(26));
   body.push(text({ x: 14, y: bottom + BOTTOM - 6, size: 10, fill: FAINT }, texts.note));
   return svg({ width: WIDTH, height: bottom + BOTTOM }, texts.title, body);
 }
 
-function rowOf({ work, ratio, goal, detail }: RatioBar, y: number, x: (value: number) => number): string[] {
+function rowOf(
+  { work, ratio, goal, detail }: RatioBar,
+  y: number,
+  x: (value: number) => number,
+): string[] {
   const middle = y + BAR / 2;
   const parts = [text({ x: LEFT - 10, y: middle + 4, anchor: 'end', size: 12 }, work)];
   if (ratio !== null) {
     const [from, to] = [x(Math.min(1, ratio)), x(Math.max(1, ratio))];
     const isMet = ratio >= goal;
-    parts.push(rect({ x: from, y, width: Math.max(2, to - from), height: BAR }, isMet ? CELLAR : MISSED));
+    parts.push(
+      rect({ x: from, y, width: Math.max(2, to - from), height: BAR }, isMet ? CELLAR : MISSED),
+    );
     const words = `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(2)} ×`;
-    parts.push(text({ x: LEFT + PLOT + 14, y: middle + 4, size: 12, bold: true, fill: isMet ? CELLAR : INK }, words));
+    parts.push(
+      text(
+        { x: LEFT + PLOT + 14, y: middle + 4, size: 12, bold: true, fill: isMet ? CELLAR : INK },
+        words,
+      ),
+    );
   }
   const told = ratio === null ? 'not measured' : detail;
   parts.push(text({ x: LEFT + PLOT + 72, y: middle + 4, size: 10.5, fill: FAINT }, told));

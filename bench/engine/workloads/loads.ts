@@ -5,7 +5,14 @@ import { MEBIBYTE } from '../subject.ts';
 import type { Subject } from '../subject.ts';
 import { folderBytes, processIo } from '../usage.ts';
 import { percentile } from '../workload.ts';
-import type { Measure, PhysicalLimit, RunSettings, Sizes, Workload, WorkloadHead } from '../workload.ts';
+import type {
+  Measure,
+  PhysicalLimit,
+  RunSettings,
+  Sizes,
+  Workload,
+  WorkloadHead,
+} from '../workload.ts';
 
 const KEY_LENGTH = 16;
 /** The rows are more than so many times what may wait in memory for its place in a file. */

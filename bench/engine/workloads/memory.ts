@@ -15,11 +15,7 @@ export const MEMORY_READS: readonly Workload[] = readsOf({
   place: 'in memory',
 });
 
-function memstoreWorkload(
-  id: string,
-  what: string,
-  cells: (sizes: Sizes) => number,
-): Workload {
+function memstoreWorkload(id: string, what: string, cells: (sizes: Sizes) => number): Workload {
   return {
     id,
     title: `${what} random inserts into the memstore by itself (no log; bare: the same cells copied behind each other)`,
