@@ -51,13 +51,14 @@ export class CellTally {
     this.#cause = reason;
   }
 
-  /** A cell is kept; those stepped over behind it go for this reason. */
+  /** The cell is kept; those stepped over behind it go for this reason. */
   because(reason: HiddenReason): void {
     this.#cause = reason;
   }
 
-  /** The reader stands on a cell that was judged. */
+  /** A cell is about to be judged. If it is kept as the last of its column, VERSIONS is why, unless something else is said. */
   stand(cell: CellView): void {
+    this.#cause = HIDDEN_VERSIONS;
     this.#column.set(cell.block, cell.qualifierAt, cell.qualifierLength);
   }
 

@@ -287,7 +287,6 @@ export class StoreMatcher {
       this.#tally?.hide(this.#count > this.#versionsMax ? HIDDEN_VERSIONS : HIDDEN_TTL);
       return this.#leaveColumn(cell);
     }
-    this.#tally?.because(HIDDEN_VERSIONS);
     this.#lastHigh = high;
     this.#lastLow = low;
     this.#lastType = type;

@@ -120,8 +120,8 @@ export class StoreScanner {
   skipRow(): void {
     this.#inRow = true;
     if (this.#tally !== null) {
-      this.#tally.hide(HIDDEN_FILTER);
       this.#tally.stand(this.source.cell);
+      this.#tally.hide(HIDDEN_FILTER);
     }
     this.#leaveRow();
   }
@@ -157,6 +157,7 @@ export class StoreScanner {
 
   /** Copies what the matcher includes of the row into `batch`. */
   readRow(batch: CellBatch): RowState {
+    const tally = this.#tally;
     for (;;) {
       if (this.#move !== STAY) {
         if (this.#move === TO_NEXT_ROW && this.#order !== 'forward') return this.#rowOver();
@@ -173,12 +174,12 @@ export class StoreScanner {
         (cell.writeHigh === this.#readHigh && cell.writeLow > this.#readLow)
       ) {
         this.#move = NEXT;
-        this.#tally?.hide(HIDDEN_READ_POINT);
+        tally?.hide(HIDDEN_READ_POINT);
         continue;
       }
       if (batch.cutsEarly && batch.cut()) return ROW_PAUSE;
+      if (tally !== null) tally.stand(cell);
       const match = this.#matcher.match(cell);
-      this.#tally?.stand(cell);
       if (this.#costly !== null) batch.examined += this.#costly.takeWork!();
       if (match <= MATCH_INCLUDE_NEXT_ROW) {
         this.#countInRow++;
@@ -187,7 +188,7 @@ export class StoreScanner {
         this.#setMove(this.#countInRow < this.#storeLimitEnd ? match : MATCH_NEXT_ROW, cell);
         const isWanted =
           this.#countInRow > this.#storeOffset && this.#countInRow <= this.#storeLimitEnd;
-        if (this.#tally !== null) this.#countKept(this.#tally, isWanted);
+        if (tally !== null) this.#countKept(tally, isWanted);
         if (isWanted && this.#keep(cell, batch)) return ROW_PAUSE;
       } else if (match === MATCH_DONE) return ROW_END_OF_SCAN;
       else this.#setMove(match, cell);
