@@ -1,8 +1,9 @@
 // Compiles src to dist. Run by `prepare`, so that workers and the command line always start from
 // built output. dist is emptied first: a renamed module must not live on there. Then the command line is put into one file
 // and runs once, which leaves its compiled code beside it.
-import { rmSync, chmodSync } from 'node:fs';
+import { rmSync, chmodSync, mkdtempSync } from 'node:fs';
 import { spawn, spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import path from 'node:path';
@@ -30,7 +31,8 @@ try {
 
 /** A server that is talked to, so that what the first requests of others need is compiled, too. */
 async function runOnce() {
-  const server = spawn(process.execPath, [main, 'serve', '--port', '0', '--json'], {
+  const dir = mkdtempSync(path.join(tmpdir(), 'cellar-build-'));
+  const server = spawn(process.execPath, [main, 'serve', dir, '--port', '0', '--json'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const ended = new Promise((resolve, reject) => {
@@ -44,5 +46,6 @@ async function runOnce() {
   } finally {
     server.kill('SIGTERM');
     await ended;
+    rmSync(dir, { recursive: true });
   }
 }

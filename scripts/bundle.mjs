@@ -1,10 +1,12 @@
-// Puts the command line, with the packages that it needs at its start, into one file: dist/bundle/cellar.cjs. Loading some
-// 600 files one by one takes Node half a second of processor time. Nothing is renamed or shortened, comments are left
-// out. dist/cli/main.js runs it; everything else (the library, workers, debuggers) uses the modules in dist.
+// Puts the command line, with the packages that it needs at its start, into one file, dist/bundle/cellar.cjs, and all jobs of
+// workers into another, dist/bundle/jobs.cjs. Loading some 600 files one by one takes Node half a second of processor
+// time. Nothing is renamed or shortened, comments are left out. dist/cli/main.js and dist/io/worker_main.js run them;
+// the library and debuggers use the modules in dist.
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { parseAst } from 'rolldown/parseAst';
 
 // Loaded at their first use, by themselves: native, WebAssembly, or large and used by few.
 const LATER = [/^@node-rs\//, /^@bokuweb\//, 'lz4-wasm-nodejs', 'snappyjs', 'fastify'];
@@ -34,6 +36,19 @@ const zstdApart = {
 const escaped = (code) =>
   code.replaceAll(/[^\x00-\x7f]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
+/** Modules outside are imported as runCompiled wants it. Those inside are not imported any more. */
+function importing(code) {
+  const starts = [];
+  const visit = (node) => {
+    if (node === null || typeof node !== 'object') return;
+    if (node.type === 'ImportExpression') starts.push(node.start);
+    for (const value of Object.values(node)) visit(value);
+  };
+  visit(parseAst(code));
+  const pieces = [0, ...starts].map((from, i) => code.slice(from, starts[i] ?? code.length));
+  return pieces.join('__');
+}
+
 /** The licences of the packages inside. */
 function licences(moduleIds) {
   const folders = new Set(
@@ -49,13 +64,13 @@ function licences(moduleIds) {
   });
 }
 
-/** Writes dist/bundle; answers the file. */
-export async function bundle(dist) {
+/** Answers the modules inside. */
+async function write(dist, name, input, plugins = []) {
   const build = await rolldown({
-    input: path.join(dist, 'cli/program.js'),
+    input,
     platform: 'node',
     external: LATER,
-    plugins: [moduleUrls(dist), zstdApart],
+    plugins: [...plugins, moduleUrls(dist), zstdApart],
   });
   const { output } = await build.generate({
     format: 'cjs',
@@ -68,16 +83,52 @@ export async function bundle(dist) {
   });
   await build.close();
   const [{ code, moduleIds }, more] = output;
-  if (more !== undefined) throw new Error(`the bundle has a second part, ${more.fileName}`);
-  const text = escaped(code);
+  if (more !== undefined) throw new Error(`${name} has a second part, ${more.fileName}`);
+  const text = importing(escaped(code));
   const id = createHash('sha256').update(text).digest('hex').slice(0, 12);
+  writeFileSync(path.join(dist, 'bundle', name), `/*${id}*/${text}`, 'latin1');
+  return moduleIds;
+}
+
+/** Modules that name themselves as the place of a job. */
+function jobModules(dist) {
+  return readdirSync(dist, { recursive: true })
+    .filter((name) => name.endsWith('.js'))
+    .filter((name) =>
+      readFileSync(path.join(dist, name), 'utf8').includes('module: import.meta.url'),
+    )
+    .map((name) => name.split(path.sep).join('/'))
+    .sort();
+}
+
+const JOBS = 'all-jobs';
+
+/** A module that exports the modules of all jobs, and what serves them. */
+function allJobs(dist) {
+  const found = jobModules(dist);
+  const at = (name) => JSON.stringify(path.join(dist, name));
+  const code = [
+    `export { serveJobs } from ${at('io/worker_jobs.js')};`,
+    ...found.map((name, i) => `import * as module${i} from ${at(name)};`),
+    `export const modules = { ${found.map((name, i) => `${JSON.stringify(name)}: module${i}`).join(', ')} };`,
+  ].join('\n');
+  return {
+    name: JOBS,
+    resolveId: (source) => (source === JOBS ? JOBS : null),
+    load: (id) => (id === JOBS ? code : null),
+  };
+}
+
+/** Writes dist/bundle. */
+export async function bundle(dist) {
   const folder = path.join(dist, 'bundle');
   mkdirSync(folder, { recursive: true });
-  const file = path.join(folder, 'cellar.cjs');
-  writeFileSync(file, `/*${id}*/${text}`, 'latin1');
+  const inside = [
+    ...(await write(dist, 'cellar.cjs', path.join(dist, 'cli/program.js'))),
+    ...(await write(dist, 'jobs.cjs', JOBS, [allJobs(dist)])),
+  ];
   writeFileSync(
     path.join(folder, 'LICENCES.txt'),
-    licences(moduleIds).join(`\n${'-'.repeat(80)}\n\n`),
+    licences(inside).join(`\n${'-'.repeat(80)}\n\n`),
   );
-  return file;
 }

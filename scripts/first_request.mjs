@@ -105,7 +105,7 @@ export async function firstAnswer(address) {
   return client;
 }
 
-/** A table is made, found, written and read. Ends with the connections closed. */
+/** A table is made, found, written, read and flushed. Ends with the connections closed. */
 export async function firstSteps(address) {
   const client = await firstAnswer(address);
   const master = Wire.of(address, 'MasterService');
@@ -134,8 +134,11 @@ export async function firstSteps(address) {
     await client.call('Multi', message([1, message([1, region], ...puts)]));
     await client.call('Scan', message([1, region], [2, message([17, 100])], [4, 100], [5, 1]));
   }
-  master.close();
-  client.close();
+  const admin = Wire.of(address, 'AdminService');
+  await admin.call('FlushRegion', message([1, region]));
+  await client.call('Get', message([1, region], [2, message([1, 'row1'])]));
+  await client.call('Scan', message([1, region], [2, message([17, 100])], [4, 100], [5, 1]));
+  for (const wire of [admin, master, client]) wire.close();
 }
 
 /** Of the first cell in the block that an answer ends with: hbase:meta's rows are names of regions. */

@@ -13,7 +13,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { Script, constants } from 'node:vm';
+import { pathToFileURL } from 'node:url';
+import { Script } from 'node:vm';
+import { threadId } from 'node:worker_threads';
 
 const MAGIC = 'CCC1';
 const WORTH_AT = 4;
@@ -42,7 +44,8 @@ export function codePath(file: string): string {
 
 /**
  * Runs the CommonJS program in `file`, all of whose characters must be in Latin-1, which begins with 16 bytes of its
- * own (a comment with a digest). Null if there is none. Throws what the program throws.
+ * own (a comment with a digest). It imports modules by `__import(…)`: V8 does not know how to in such a program. Null if
+ * there is none. Throws what the program throws.
  */
 export function runCompiled(file: string): CompiledProgram | null {
   const source = readProgram(file);
@@ -53,13 +56,12 @@ export function runCompiled(file: string): CompiledProgram | null {
   const isSound = kept !== null && isCodeOf(kept, id);
   const script = new Script(wrapped(source.toString('latin1')), {
     filename: file,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(isSound ? { cachedData: kept.subarray(CODE_AT) } : {}),
   });
   const isFromCode = isSound && script.cachedDataRejected !== true;
   const module = { exports: {} };
   const run = script.runInThisContext() as (...values: unknown[]) => void;
-  run(module.exports, createRequire(file), module, file, path.dirname(file));
+  run(module.exports, createRequire(file), module, file, path.dirname(file), importFrom(file));
   const worthKept = isSound ? kept.readUInt32BE(WORTH_AT) : -1;
   return {
     exports: module.exports,
@@ -74,7 +76,13 @@ export function runCompiled(file: string): CompiledProgram | null {
 
 /** On one line, so that the lines of the file keep their numbers. */
 function wrapped(source: string): string {
-  return `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
+  return `(function (exports, require, module, __filename, __dirname, __import) {${source}\n})`;
+}
+
+function importFrom(file: string): (specifier: string) => Promise<unknown> {
+  const base = pathToFileURL(file);
+  return (specifier) =>
+    import(specifier.startsWith('.') ? new URL(specifier, base).href : specifier);
 }
 
 function isCodeOf(kept: Buffer, id: Uint8Array): boolean {
@@ -101,7 +109,7 @@ function writeCode(file: string, { id, worth, code }: Code): void {
   const head = Buffer.alloc(WORTH_AT + 4);
   head.write(MAGIC, 'latin1');
   head.writeUInt32BE(worth, WORTH_AT);
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${process.pid}-${threadId}`;
   try {
     writeFileSync(draft, Buffer.concat([head, id, sumOf(code), code]), { flag: 'wx' });
     renameSync(draft, file);

@@ -50,6 +50,21 @@ test('the second run starts from the code of the first', () => {
   expect(second.exports.answer()).toBe(42);
 });
 
+test('modules are imported from where the program lies, with compiled code and without', async () => {
+  writeFileSync(path.join(dir, 'beside.mjs'), 'export const beside = 7;');
+  const text =
+    "/*0123456789ab*/exports.load = () => __import('./beside.mjs'); exports.fs = __import('node:fs');";
+  writeFileSync(file, text);
+  for (const isFromCode of [false, true]) {
+    const started = runCompiled(file)!;
+    expect(started.isFromCode).toBe(isFromCode);
+    const exports = started.exports as { load(): Promise<unknown>; fs: Promise<unknown> };
+    expect(await exports.load()).toMatchObject({ beside: 7 });
+    expect(await exports.fs).toHaveProperty('readFileSync');
+    started.keepCode(1);
+  }
+});
+
 test('another build of the same length does not run as the old one', () => {
   writeFileSync(file, program('0123456789ab', 42));
   keep();

@@ -73,13 +73,40 @@ test('for debugging the modules themselves are run', async () => {
   expect(files).toContain(urlOf('cli/program.js'));
 });
 
-test('the bundle starts from the compiled code that the build left', async () => {
-  const code = `import { runCompiled } from ${JSON.stringify(urlOf('io/compiled_program.js'))};
-    console.log(runCompiled(${JSON.stringify(BUNDLE)}).isFromCode);`;
-  const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  expect(await ended(child)).toEqual({ status: 0, stdout: 'true\n' });
+test.each(['cellar.cjs', 'jobs.cjs'])(
+  '%s starts from the compiled code of the build',
+  async (name) => {
+    const code = `import { runCompiled } from ${JSON.stringify(urlOf('io/compiled_program.js'))};
+    console.log(runCompiled(${JSON.stringify(path.join(DIST, 'bundle', name))}).isFromCode);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    expect(await ended(child)).toEqual({ status: 0, stdout: 'true\n' });
+  },
+);
+
+test('codecs are loaded beside the bundles', async () => {
+  const store = path.join(dir, 'codecs');
+  const cellar = async (...argv: string[]): Promise<string> => {
+    const child = spawn(process.execPath, [MAIN, ...argv, '--data', store, '--json'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const { status, stdout } = await ended(child);
+    expect(status).toBe(0);
+    return stdout;
+  };
+  const codecs = ['ZSTD', 'LZ4', 'SNAPPY', 'GZ'];
+  const families = codecs.flatMap((codec) => [codec.toLowerCase(), `COMPRESSION=${codec}`]);
+  await cellar('create', 't', ...families);
+  await cellar(
+    'put',
+    't',
+    'r',
+    ...codecs.flatMap((codec) => [`${codec.toLowerCase()}:q`, codec.repeat(100)]),
+  );
+  await cellar('flush', 't');
+  const found = await cellar('get', 't', 'r');
+  for (const codec of codecs) expect(found).toContain(codec.repeat(100));
 });
 
 test('the bundle stays small, and says whose packages are in it', () => {
