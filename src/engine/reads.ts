@@ -22,22 +22,13 @@ import type {
   ScanSpec,
   TimeRangeSpec,
 } from '../model/index.ts';
-import {
-  CellBatch,
-  FileWindow,
-  NewestReader,
-  PointReader,
-  RegionScanner,
-  RowSeek,
-  Store,
-  openStores,
-} from '../region/index.ts';
+import { CellBatch, NewestReader, RegionScanner, openStores } from '../region/index.ts';
 import type {
   ReadMoment,
   ReadableStore,
   Region,
   RowPlaces,
-  SourceWishes,
+  Store,
   StoreTally,
 } from '../region/index.ts';
 import type { Oracle } from '../tso/index.ts';
@@ -54,6 +45,8 @@ import {
 } from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
+import { POINTS_NOW, RowReaders } from './row_readers.ts';
+import type { RowReader } from './row_readers.ts';
 import { RegionWalk } from './region_walk.ts';
 import type { Steps } from './steps.ts';
 import type { ResolvedColumn } from './table_state.ts';
@@ -81,12 +74,6 @@ export interface ScanTally {
   store(family: string): StoreTally;
 }
 
-interface CachedReader {
-  readonly reader: PointReader;
-  readonly layoutVersion: number;
-  isBusy: boolean;
-}
-
 interface CachedNewestReader {
   readonly reader: NewestReader;
   readonly layoutVersion: number;
@@ -103,9 +90,7 @@ export class Reads {
   readonly #visibleTimeoutMs: () => number;
   readonly #sleep: (ms: number) => Promise<void>;
   readonly #random: (below: number) => number;
-  readonly #places: RowPlaces;
-  /** One reader a region serves its gets. */
-  readonly #readers = new WeakMap<ReadableRegion, CachedReader>();
+  readonly #readers: RowReaders;
   /** One reader a store serves read-modify-write. */
   readonly #newestReaders = new WeakMap<Store, CachedNewestReader>();
 
@@ -131,7 +116,7 @@ export class Reads {
     this.#visibleTimeoutMs = parts.visibleTimeoutMs;
     this.#sleep = parts.sleep;
     this.#random = parts.random;
-    this.#places = parts.places;
+    this.#readers = new RowReaders(parts.places);
   }
 
   /** Throws NotInMemoryException; as-of reads that would have to wait throw SnapshotNotVisible. */
@@ -149,38 +134,18 @@ export class Reads {
       if (result === 'absent') throw notInMemory(table.name);
       return result;
     }
-    const cached = this.#readerOf(region, spec, high, low);
+    const cached = this.#readers.of(region, spec, high, low);
     const { reader } = cached;
     const state = reader.read(row, spec, high, low, nowMs);
     if (state === WAIT) reader.abandon();
-    this.#done(region, cached);
+    this.#readers.done(region, cached);
     if (state === WAIT) throw notInMemory(table.name);
     return reader.result;
   }
 
-  /**
-   * The region's reader, or one for this read alone: while that is in the middle of another row, for reads of the past,
-   * and for reads that shall leave the cache alone.
-   */
-  #readerOf(region: ReadableRegion, spec: ReadSpec, high: number, low: number): CachedReader {
-    if (!spec.cacheBlocks || region.needsHistory(high, low)) {
-      return makeReader(region, { high, low, points: true, cacheBlocks: spec.cacheBlocks });
-    }
-    const known = this.#readers.get(region);
-    const isCurrent = known?.layoutVersion === region.layoutVersion;
-    if (known !== undefined && isCurrent && !known.isBusy) return known;
-    const made = makeReader(region, NO_HISTORY, this.#places);
-    if (known?.isBusy === true && isCurrent) return made;
-    if (known?.isBusy === false) known.reader.close();
-    this.#readers.set(region, made);
-    return made;
-  }
-
   /** The region's layers have changed: lets go of the files that its reader holds. */
   forget(region: Region): void {
-    const known = this.#readers.get(region);
-    this.#readers.delete(region);
-    if (known?.isBusy === false) known.reader.close();
+    this.#readers.forget(region);
     for (const store of region.stores) {
       const newest = this.#newestReaders.get(store);
       this.#newestReaders.delete(store);
@@ -217,10 +182,10 @@ export class Reads {
       const scanner = this.#openRow(table, region, spec, row, moment);
       return scanner === null ? null : readOneRow(scanner, this.#sleep);
     }
-    const cached = this.#readerOf(region, spec, high, low);
+    const cached = this.#readers.of(region, spec, high, low);
     const { reader } = cached;
     if (reader.read(row, spec, high, low, nowMs) !== WAIT) {
-      this.#done(region, cached);
+      this.#readers.done(region, cached);
       return reader.result;
     }
     // From here on the reader is in the middle of this row: others make their own.
@@ -230,7 +195,7 @@ export class Reads {
 
   async #getSlowly(
     region: ReadableRegion,
-    cached: CachedReader,
+    cached: RowReader,
     row: Uint8Array,
     spec: ReadSpec,
     { high, low, nowMs }: ReadMoment,
@@ -243,7 +208,7 @@ export class Reads {
     } finally {
       reader.abandon();
       cached.isBusy = false;
-      this.#done(region, cached);
+      this.#readers.done(region, cached);
     }
   }
 
@@ -256,11 +221,6 @@ export class Reads {
     moment: ReadMoment,
   ): RegionScanner | null {
     return this.openRegion(table, region, oneRowOf(spec, row), moment);
-  }
-
-  /** Closes a reader that served one read only, or was replaced meanwhile. */
-  #done(region: ReadableRegion, cached: CachedReader): void {
-    if (this.#readers.get(region) !== cached) cached.reader.close();
   }
 
   /** The newest applied and visible cell of a column, for read-modify-write: synced or not. */
@@ -328,7 +288,7 @@ export class Reads {
     const known = this.#newestReaders.get(store);
     const isCurrent = known?.layoutVersion === region.layoutVersion;
     if (known !== undefined && isCurrent && !known.isBusy) return known;
-    const reader = new NewestReader(store.settings, store.sources(NO_HISTORY));
+    const reader = new NewestReader(store.settings, store.sources(POINTS_NOW));
     const made = { reader, layoutVersion: region.layoutVersion, isBusy: false };
     if (known?.isBusy === true && isCurrent) return made;
     if (known?.isBusy === false) known.reader.close();
@@ -514,24 +474,6 @@ async function countRegion(
 
 const notInMemory = (table: string): NotInMemoryException =>
   new NotInMemoryException(`the row of table ${table} is not wholly in memory: use get`);
-
-const NO_HISTORY: SourceWishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
-
-/** `places` for a reader that lives on: it learns where rows are. */
-function makeReader(
-  region: ReadableRegion,
-  wishes: SourceWishes,
-  places: RowPlaces | null = null,
-): CachedReader {
-  const stores = region.stores.map((store, index) => {
-    const window = new FileWindow();
-    const hasFiles = store instanceof Store && store.files.length > 0;
-    const seek = places !== null && hasFiles ? new RowSeek(places, index) : null;
-    const sources = store.sources({ ...wishes, window, seek });
-    return { settings: store.settings, sources, window, seek };
-  });
-  return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
-}
 
 function readableStores(
   region: ReadableRegion,
