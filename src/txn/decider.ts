@@ -21,12 +21,14 @@ import { idRow, labelRow, piecesOf, recordBytes, slotRow, u64Bytes } from './led
 import type { Ledger, LedgerPut, LedgerRecord, LedgerSlot } from './ledger.ts';
 import type { TransactionMetrics } from './metrics.ts';
 import type { Registry } from './registry.ts';
+import type { SharedMemory } from './staging.ts';
 import { CorruptData } from './stager.ts';
 import type { Stager } from './stager.ts';
 import { recordOfTxn, txnOfRecord } from './txn.ts';
 import type { IntentRows, Txn } from './txn.ts';
 
 export interface DeciderParts {
+  readonly memory: SharedMemory;
   readonly server: RegionServer;
   readonly ledger: Ledger;
   readonly registry: Registry;
@@ -69,9 +71,7 @@ export class Decider {
             txn.preparedMs = nowMs;
             txn.expiresMs = nowMs + timeoutMs;
             txn.block = null;
-            txn.batches = [];
-            txn.batchBytes = 0;
-            txn.requests.clear();
+            this.#forgetLoads(txn);
           });
           return;
         } catch (error) {
@@ -345,7 +345,13 @@ export class Decider {
     txn.hold?.release();
     txn.groups = [];
     txn.block = null;
+    this.#forgetLoads(txn);
+  }
+
+  #forgetLoads(txn: Txn): void {
+    this.#parts.memory.give(txn.batches);
     txn.batches = [];
+    txn.batchBytes = 0;
     txn.requests.clear();
   }
 

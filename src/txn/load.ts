@@ -13,13 +13,26 @@ import { CellEncoder, RowScratch, encodeDelete, encodePut, needsNewest } from '.
 import type { RegionServer, TableState } from '../engine/index.ts';
 import { TransactionException } from '../model/index.ts';
 import type { LoadOperation, LoadOptions } from '../model/index.ts';
-import type { MutationBuffer } from '../region/index.ts';
+import { MutationBuffer } from '../region/index.ts';
 import { badRequest } from './requests.ts';
 import { BatchBuilder } from './staging.ts';
 
 export interface LoadLimits {
   readonly bytesMax: number;
   readonly rowsMax: number;
+}
+
+/** A buffer that grew past this is given up. */
+const KEPT_BYTES_MAX: number = 4 * 1024 * 1024;
+
+/** Requests are encoded one after the other, each in one turn: they share a buffer, which does not grow anew each time. */
+export class LoadBuffers {
+  #mutation: MutationBuffer = new MutationBuffer();
+
+  take(): MutationBuffer {
+    if (this.#mutation.buf.length > KEPT_BYTES_MAX) this.#mutation = new MutationBuffer();
+    return this.#mutation;
+  }
 }
 
 /**
@@ -31,6 +44,7 @@ export function encodeLoad(
   operations: readonly LoadOperation[],
   options: LoadOptions,
   limits: LoadLimits,
+  buffers: LoadBuffers,
 ): BatchBuilder {
   requireList(operations);
   if (operations.length > limits.rowsMax) {
@@ -40,7 +54,7 @@ export function encodeLoad(
     );
   }
   const encoder = new CellEncoder();
-  const builder = new BatchBuilder();
+  const builder = new BatchBuilder(buffers.take());
   const rows = new RowScratch();
   const { mutation } = builder;
   let table: TableState | null = null;
@@ -113,9 +127,10 @@ export function encodeCells(
   block: Uint8Array,
   tableName: string,
   limits: LoadLimits,
+  buffers: LoadBuffers,
 ): BatchBuilder {
   const table = server.catalog.writable(tableName);
-  const builder = new BatchBuilder();
+  const builder = new BatchBuilder(buffers.take());
   const { mutation } = builder;
   builder.enter(table.id, familyIdsOf(table));
   for (const { at, length, familyIndex } of cellsOfBlock(block, table)) {

@@ -38,11 +38,11 @@ import { changeTransactionKnob, checkTransactionKnobs } from './knobs.ts';
 import type { TransactionKnobs } from './knobs.ts';
 import { LEDGER_TABLE, Ledger } from './ledger.ts';
 import type { LedgerRecord } from './ledger.ts';
-import { encodeCells, encodeLoad } from './load.ts';
+import { LoadBuffers, encodeCells, encodeLoad } from './load.ts';
 import { TransactionMetrics } from './metrics.ts';
 import { Registry, keyOf } from './registry.ts';
 import { asBadRequest, badRequest, checkBegin, checkLabel, checkSeq } from './requests.ts';
-import { crcOfBatch } from './staging.ts';
+import { SharedMemory, crcOfBatch } from './staging.ts';
 import type { BatchBuilder } from './staging.ts';
 import { Stager } from './stager.ts';
 import { Txn, statusOfRecord } from './txn.ts';
@@ -65,6 +65,8 @@ export class TransactionManager implements Transactions {
   readonly #fences: Fences;
   readonly #stager: Stager;
   readonly #queue: KeyedQueue = new KeyedQueue();
+  readonly #memory: SharedMemory = new SharedMemory();
+  readonly #buffers: LoadBuffers = new LoadBuffers();
   #knobs: TransactionKnobs;
 
   private constructor(server: RegionServer, knobs: TransactionKnobs) {
@@ -73,8 +75,10 @@ export class TransactionManager implements Transactions {
     this.#knobs = knobs;
     this.ledger = new Ledger(server, new EmbeddedTable(server, hiddenName(LEDGER_TABLE)));
     this.registry = new Registry(server, this.ledger);
-    this.#stager = new Stager({ server, ledger: this.ledger, knobs: () => this.#knobs });
+    const memory = this.#memory;
+    this.#stager = new Stager({ server, ledger: this.ledger, memory, knobs: () => this.#knobs });
     const parts = {
+      memory,
       server,
       ledger: this.ledger,
       registry: this.registry,
@@ -208,7 +212,7 @@ export class TransactionManager implements Transactions {
     options: LoadOptions = {},
   ): Promise<LoadResult> {
     return this.#load(name, seq, options, (limits) =>
-      encodeLoad(this.server, operations, options, limits),
+      encodeLoad(this.server, operations, options, limits, this.#buffers),
     );
   }
 
@@ -222,7 +226,7 @@ export class TransactionManager implements Transactions {
     const { table } = options;
     if (table === undefined) throw badRequest('a load of cells names its table');
     return this.#load(name, seq, options, (limits) =>
-      encodeCells(this.server, block, table, limits),
+      encodeCells(this.server, block, table, limits, this.#buffers),
     );
   }
 
@@ -258,7 +262,7 @@ export class TransactionManager implements Transactions {
       rowsMax: knobs.txn_max_rows_per_request,
     });
     const loadedMs = clockMs(this.server);
-    const batch = builder.build(seq, loadedMs);
+    const batch = builder.build(seq, loadedMs, this.#memory);
     const loaded = {
       loadedMs,
       crc: crcOfBatch(batch),
@@ -270,6 +274,7 @@ export class TransactionManager implements Transactions {
     const counts = { rows, cells, bytes };
     const before = txn.requests.get(seq);
     if (before !== undefined) {
+      this.#memory.give([batch]);
       if (before.crc === crc) return { seq, ...counts, duplicate: true };
       throw new TransactionException(
         'SEQ_CONFLICT',

@@ -18,6 +18,7 @@ import type { TransactionKnobs } from './knobs.ts';
 import type { Ledger } from './ledger.ts';
 import { digestJob, runJob, sealJob } from './stage_job.ts';
 import type { SealFamily, SealedFile } from './stage_job.ts';
+import type { SharedMemory } from './staging.ts';
 import type { Txn } from './txn.ts';
 
 /** An open transaction keeps so much in memory once it is to be staged. */
@@ -29,6 +30,7 @@ const LATEST_FLAG = 'latest';
 const MARKERS_FLAG = 'markers';
 
 export interface StagerParts {
+  readonly memory: SharedMemory;
   readonly server: RegionServer;
   readonly ledger: Ledger;
   readonly knobs: () => TransactionKnobs;
@@ -37,14 +39,16 @@ export interface StagerParts {
 export class Stager {
   readonly #server: RegionServer;
   readonly #ledger: Ledger;
+  readonly #memory: SharedMemory;
   readonly #knobs: () => TransactionKnobs;
   #runs = 0;
   /** Links on their way into the manifest. */
   readonly #following = new Set<Promise<void>>();
 
-  constructor({ server, ledger, knobs }: StagerParts) {
+  constructor({ server, ledger, memory, knobs }: StagerParts) {
     this.#server = server;
     this.#ledger = ledger;
+    this.#memory = memory;
     this.#knobs = knobs;
   }
 
@@ -79,6 +83,7 @@ export class Stager {
     txn.staged ??= { runs: [], files: [], bytes: 0, isVerified: true };
     txn.staged.runs.push(...runs);
     txn.batches = txn.batches.filter((batch) => !batches.includes(batch));
+    this.#memory.give(batches);
     txn.batchBytes = txn.batches.reduce((sum, { buf }) => sum + buf.length, 0);
   }
 

@@ -3,7 +3,7 @@
  * shared memory: a worker reads it without a copy.
  */
 import { crc32c, putU32 } from '../cell/index.ts';
-import { MutationBuffer } from '../region/index.ts';
+import type { MutationBuffer } from '../region/index.ts';
 
 /** A family, which all cells of one file or group are of. */
 export interface LoadStore {
@@ -35,9 +35,15 @@ interface Stretch {
 /** Gathers a request: nothing of it is kept until it is whole. */
 export class BatchBuilder {
   /** The cells so far; to be added to. */
-  readonly mutation: MutationBuffer = new MutationBuffer();
+  readonly mutation: MutationBuffer;
   readonly #stretches: Stretch[] = [];
   operations = 0;
+
+  /** Over a buffer that is nobody else's until `build`: a request after the other uses the same one. */
+  constructor(mutation: MutationBuffer) {
+    mutation.clear();
+    this.mutation = mutation;
+  }
 
   get sizeBytes(): number {
     return this.mutation.size;
@@ -52,21 +58,24 @@ export class BatchBuilder {
     this.#stretches.push({ from: this.mutation.count, tableId, familyIds });
   }
 
-  build(seq: number, loadedMs: number): LoadBatch {
+  /** The cells so far, in memory of the pool. */
+  build(seq: number, loadedMs: number, pool: SharedMemory): LoadBatch {
     const { buf, size, count, at, length } = this.mutation;
-    const bytes = new Uint8Array(new SharedArrayBuffer(size));
+    const words = Math.ceil(size / 4) * 4;
+    const memory = pool.take(words + 12 * count);
+    const bytes = new Uint8Array(memory, 0, size);
     bytes.set(buf.subarray(0, size));
-    const stores: LoadStore[] = [];
-    const store = sharedArray(count);
-    for (const [i, stretch] of this.#stretches.entries()) {
-      this.#place(stretch, this.#stretches[i + 1]?.from ?? count, stores, store);
-    }
-    const batch = { seq, loadedMs, buf: bytes, at: sharedArray(count), length: sharedArray(count) };
+    const numbers = (n: number): Uint32Array => new Uint32Array(memory, words + 4 * n * count, count);
+    const batch = { seq, loadedMs, buf: bytes, at: numbers(0), length: numbers(1), store: numbers(2) };
     for (let i = 0; i < count; i++) {
       batch.at[i] = at[i]!;
       batch.length[i] = length[i]!;
     }
-    return { ...batch, stores, store };
+    const stores: LoadStore[] = [];
+    for (const [i, stretch] of this.#stretches.entries()) {
+      this.#place(stretch, this.#stretches[i + 1]?.from ?? count, stores, batch.store);
+    }
+    return { ...batch, stores };
   }
 
   #place(stretch: Stretch, end: number, stores: LoadStore[], store: Uint32Array): void {
@@ -86,8 +95,39 @@ export class BatchBuilder {
   }
 }
 
-const sharedArray = (count: number): Uint32Array =>
-  new Uint32Array(new SharedArrayBuffer(4 * count));
+/** What is kept for the requests to come. */
+const KEPT_BYTES_MAX: number = 16 * 1024 * 1024;
+
+/**
+ * Shared memory for requests, used again: a worker that has seen a buffer holds it until its own heap is collected, which may be
+ * long after it is done.
+ */
+export class SharedMemory {
+  #free: SharedArrayBuffer[] = [];
+  #freeBytes = 0;
+
+  /** At least so many bytes, of any content. */
+  take(bytes: number): SharedArrayBuffer {
+    const fits = ({ byteLength }: SharedArrayBuffer): boolean =>
+      byteLength >= bytes && byteLength <= 2 * bytes + 4096;
+    const found = this.#free.find(fits);
+    if (found === undefined) return new SharedArrayBuffer(bytes);
+    this.#free = this.#free.filter((one) => one !== found);
+    this.#freeBytes -= found.byteLength;
+    return found;
+  }
+
+  /** Takes back the memory of batches that nobody reads any more. */
+  give(batches: readonly LoadBatch[]): void {
+    for (const { buf } of batches) {
+      const { buffer } = buf;
+      if (!(buffer instanceof SharedArrayBuffer)) continue;
+      if (this.#freeBytes + buffer.byteLength > KEPT_BYTES_MAX) continue;
+      this.#free.push(buffer);
+      this.#freeBytes += buffer.byteLength;
+    }
+  }
+}
 
 /** CRC-32C over tables, families and cells, in order: a repeat has the same. */
 export function crcOfBatch({ buf, stores, store }: LoadBatch): number {
