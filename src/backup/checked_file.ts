@@ -2,12 +2,13 @@
  * Files whose length and CRC-32 (that of gzip and zip, so that other tools can check it) are noted while they are written,
  * and checked when they are read.
  */
-import { crc32 } from 'node:zlib';
 import { CorruptionException, FileNotFoundException, ReadOnlyException } from '../io/index.ts';
 import type { Env, FileHandle } from '../io/index.ts';
+import { loadCrc32 } from './fast_crc.ts';
+import type { Crc32 } from './fast_crc.ts';
 import type { Work } from './work.ts';
 
-export const CHUNK_SIZE: number = 1024 * 1024;
+export const CHUNK_SIZE: number = 2 * 1024 * 1024;
 /** Bytes between two syncs: the last one is short then, and none holds up the log's for long. */
 const SYNC_EVERY: number = 8 * CHUNK_SIZE;
 
@@ -22,29 +23,61 @@ export interface FileEntry {
 
 export const crcText = (crc: number): string => (crc >>> 0).toString(16).padStart(8, '0');
 
+/** Syncs a file while more is written to it: what is written meanwhile is the next sync's. */
+class SyncAhead {
+  readonly #handle: FileHandle;
+  #underWay: Promise<void> = Promise.resolve();
+  #failure: { readonly error: unknown } | null = null;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  /** Starts a sync once the one before it is done. Throws what that one threw. */
+  async begin(): Promise<void> {
+    await this.#settle();
+    this.#underWay = this.#handle.sync().catch((error: unknown) => {
+      this.#failure = { error };
+    });
+  }
+
+  /** Everything written is on the disk. */
+  async finish(): Promise<void> {
+    await this.#settle();
+    await this.#handle.sync();
+  }
+
+  async #settle(): Promise<void> {
+    await this.#underWay;
+    if (this.#failure !== null) throw this.#failure.error;
+  }
+}
+
 /** Writes a new file from its start to its end. */
 export class CheckedWriter {
   readonly path: string;
   readonly #work: Work;
   readonly #handle: FileHandle;
+  readonly #sync: SyncAhead;
+  readonly #crc32: Crc32;
   #chunks: Uint8Array[] = [];
   #gathered = 0;
   #written = 0;
   #synced = 0;
   #crc = 0;
-  /** The sync under way: what is written meanwhile is the next one's. */
-  #sync: Promise<void> = Promise.resolve();
-  #syncFailure: { readonly error: unknown } | null = null;
 
-  private constructor(work: Work, handle: FileHandle) {
+  private constructor(work: Work, handle: FileHandle, crc32: Crc32) {
+    this.#crc32 = crc32;
     this.path = handle.path;
     this.#work = work;
     this.#handle = handle;
+    this.#sync = new SyncAhead(handle);
   }
 
   /** The file must not exist. */
   static async create(work: Work, path: string): Promise<CheckedWriter> {
-    return new CheckedWriter(work, await work.env.fs.open(path, 'create'));
+    const crc32 = await loadCrc32();
+    return new CheckedWriter(work, await work.env.fs.open(path, 'create'), crc32);
   }
 
   /** Bytes so far. */
@@ -66,25 +99,14 @@ export class CheckedWriter {
     const data = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
     this.#chunks = [];
     this.#gathered = 0;
-    this.#crc = crc32(data, this.#crc);
+    this.#crc = this.#crc32(data, this.#crc);
     await this.#handle.write(data, this.#written);
     this.#written += data.length;
-    if (this.#written - this.#synced >= SYNC_EVERY) await this.#syncAhead();
+    if (this.#written - this.#synced >= SYNC_EVERY) {
+      this.#synced = this.#written;
+      await this.#sync.begin();
+    }
     await this.#work.step(data.length);
-  }
-
-  /** Starts a sync of what is written, once the one before it is done. */
-  async #syncAhead(): Promise<void> {
-    await this.#settleSync();
-    this.#synced = this.#written;
-    this.#sync = this.#handle.sync().catch((error: unknown) => {
-      this.#syncFailure = { error };
-    });
-  }
-
-  async #settleSync(): Promise<void> {
-    await this.#sync;
-    if (this.#syncFailure !== null) throw this.#syncFailure.error;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -94,8 +116,7 @@ export class CheckedWriter {
   /** Syncs and closes; the folder's entry is the caller's to sync. `path` is what the entry says. */
   async finish(path: string): Promise<FileEntry> {
     await this.drain();
-    await this.#settleSync();
-    await this.#handle.sync();
+    await this.#sync.finish();
     await this.#handle.close();
     return { path, sizeBytes: this.#written, crc32: crcText(this.#crc) };
   }
@@ -150,6 +171,7 @@ async function eachChunk(
 
 /** The length and CRC of a file as it is now. */
 export async function readEntry(work: Work, path: string): Promise<Omit<FileEntry, 'path'>> {
+  const crc32 = await loadCrc32();
   let crc = 0;
   let sizeBytes = 0;
   await eachChunk(work.env, path, (chunk) => {
@@ -201,6 +223,17 @@ export async function copyChecked(
     return checkClone(work, from, to, expected);
   }
   work.clones = false;
+  const found = await copyFile(work, from, to);
+  try {
+    if (expected !== null) checkCopied(from, found, expected);
+  } catch (error) {
+    await work.env.fs.remove(to);
+    throw error;
+  }
+  return found;
+}
+
+async function copyFile(work: Work, from: string, to: string): Promise<Omit<FileEntry, 'path'>> {
   const writer = await CheckedWriter.create(work, to);
   try {
     await eachChunk(work.env, from, (chunk) => {
@@ -208,7 +241,6 @@ export async function copyChecked(
       return writer.drain();
     });
     const { sizeBytes, crc32 } = await writer.finish('');
-    if (expected !== null) checkCopied(from, { sizeBytes, crc32 }, expected);
     return { sizeBytes, crc32 };
   } catch (error) {
     await writer.abort();

@@ -354,7 +354,8 @@ async function exportPart(run: Run, part: Part): Promise<void> {
       const results = await scanner.nextBatch(BATCH_ROWS);
       if (results.length === 0) break;
       for (const result of results) {
-        await sink.add(result);
+        const full = sink.add(result);
+        if (full !== null) await full;
         part.puts += countPuts(result);
         part.cells += result.size;
         if (!result.partial) part.rows++;

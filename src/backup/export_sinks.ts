@@ -15,8 +15,8 @@ import { CSV_HEADER, csvLine, jsonLine } from './text_cells.ts';
 import type { Work } from './work.ts';
 
 export interface ExportSink {
-  /** Takes a row, or a part of one. */
-  add(result: Result): Promise<void>;
+  /** Takes a row, or a part of one. Null: there is nothing to wait for. */
+  add(result: Result): Promise<void> | null;
   /** The files, in the order of their names; those without cells are not kept. */
   finish(): Promise<ExportedFile[]>;
   abort(): Promise<void>;
@@ -69,11 +69,11 @@ class SequenceSink implements ExportSink {
     this.#file = new SequenceFileWriter(writer, codec, work.env.random.bytes(16));
   }
 
-  async add(result: Result): Promise<void> {
+  add(result: Result): Promise<void> | null {
     if (!result.partial) this.#rows++;
     this.#cells += result.size;
     const isFull = this.#file.append(result.row, this.#results.delimited(result));
-    if (isFull) await this.#writer.drain();
+    return isFull ? this.#writer.drain() : null;
   }
 
   async finish(): Promise<ExportedFile[]> {
@@ -107,13 +107,13 @@ class TextSink implements ExportSink {
     this.#text = format === 'csv' ? `${CSV_HEADER}\n` : '';
   }
 
-  async add(result: Result): Promise<void> {
+  add(result: Result): Promise<void> | null {
     if (!result.partial) this.#rows++;
     this.#cells += result.size;
     for (const cell of result.cells) {
       this.#text += `${this.#format === 'csv' ? csvLine(cell) : jsonLine(cell)}\n`;
     }
-    if (this.#text.length >= TEXT_PIECE) await this.#let();
+    return this.#text.length >= TEXT_PIECE ? this.#let() : null;
   }
 
   /** Each piece is a gzip member of its own: together they are one gzip file. */

@@ -21,7 +21,7 @@ const CELL_VALUE = 0x32;
 const CELL_TAGS = 0x3a;
 const SEVEN_BITS = 128;
 /** Up to this length a loop copies faster than a call of `set` with a fresh view. */
-const LOOP_COPY_MAX = 40;
+const LOOP_COPY_MAX = 128;
 
 function varintSize(value: number): number {
   if (value < SEVEN_BITS) return 1;

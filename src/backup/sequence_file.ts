@@ -23,6 +23,9 @@ export const KEY_CLASS = 'org.apache.hadoop.hbase.io.ImmutableBytesWritable';
 export const VALUE_CLASS = 'org.apache.hadoop.hbase.client.Result';
 const MAGIC: Uint8Array = Buffer.from('SEQ\x06', 'latin1');
 const SYNC_SIZE = 16;
+const EMPTY: Uint8Array = new Uint8Array(0);
+/** Records are handed on in pieces of about this size. */
+const CHUNK_BYTES: number = 1024 * 1024;
 const SYNC_ESCAPE = 0xffffffff;
 /** Hadoop 3: SequenceFile.SYNC_INTERVAL. */
 const SYNC_INTERVAL: number = 5 * 1024 * (4 + SYNC_SIZE);
@@ -104,9 +107,9 @@ const textOf = (text: string): Uint8Array => {
   return Buffer.concat([putVint(bytes.length), bytes]);
 };
 
-/** Takes bytes; they may change after the call. */
+/** Where bytes go. */
 export interface ByteSink {
-  /** Copies nothing: the bytes are the sink's. */
+  /** Copies nothing: the bytes stay as they are until the sink is drained. */
   add(bytes: Uint8Array): boolean;
 }
 
@@ -116,6 +119,10 @@ export class SequenceFileWriter {
   readonly #codec: SequenceCodec | null;
   readonly #sync: Uint8Array;
   #sinceSync = 0;
+  /** Records gather in one chunk while the sink has the other. */
+  #chunk: Uint8Array = EMPTY;
+  #other: Uint8Array = EMPTY;
+  #at = 0;
   #keyLengths: Uint8Array[] = [];
   #keys: Uint8Array[] = [];
   #valueLengths: Uint8Array[] = [];
@@ -141,7 +148,7 @@ export class SequenceFileWriter {
     );
   }
 
-  /** Adds a record; the bytes are copied. True: the sink is full. */
+  /** Adds a record; the bytes are copied. True: the sink is to be drained before the next one. */
   append(row: Uint8Array, value: Uint8Array): boolean {
     return this.#codec === null ? this.#plain(row, value) : this.#toBlock(row, value);
   }
@@ -149,19 +156,34 @@ export class SequenceFileWriter {
   #plain(row: Uint8Array, value: Uint8Array): boolean {
     const syncSize = this.#sinceSync >= SYNC_INTERVAL ? 4 + SYNC_SIZE : 0;
     const size = syncSize + 12 + row.length + value.length;
-    const buf = Buffer.allocUnsafe(size);
+    const isHanded = size > this.#chunk.length - this.#at && this.#hand(size);
+    const buf = this.#chunk;
+    let at = this.#at;
     if (syncSize > 0) {
-      putU32(buf, 0, SYNC_ESCAPE);
-      buf.set(this.#sync, 4);
+      putU32(buf, at, SYNC_ESCAPE);
+      buf.set(this.#sync, at + 4);
+      at += syncSize;
       this.#sinceSync = 0;
     }
-    putU32(buf, syncSize, 4 + row.length + value.length);
-    putU32(buf, syncSize + 4, 4 + row.length);
-    putU32(buf, syncSize + 8, row.length);
-    buf.set(row, syncSize + 12);
-    buf.set(value, syncSize + 12 + row.length);
+    putU32(buf, at, 4 + row.length + value.length);
+    putU32(buf, at + 4, 4 + row.length);
+    putU32(buf, at + 8, row.length);
+    buf.set(row, at + 12);
+    buf.set(value, at + 12 + row.length);
+    this.#at += size;
     this.#sinceSync += size;
-    return this.#out.add(buf);
+    return isHanded;
+  }
+
+  /** Gives the chunk to the sink and takes the other, with room for `size` bytes. False: there was nothing to give. */
+  #hand(size: number): boolean {
+    const given = this.#at > 0;
+    if (given) this.#out.add(this.#chunk.subarray(0, this.#at));
+    const next = this.#other;
+    this.#other = this.#chunk;
+    this.#chunk = next.length >= size ? next : new Uint8Array(Math.max(size, CHUNK_BYTES));
+    this.#at = 0;
+    return given;
   }
 
   #toBlock(row: Uint8Array, value: Uint8Array): boolean {
@@ -198,6 +220,7 @@ export class SequenceFileWriter {
   /** Writes what was gathered. */
   finish(): void {
     this.#endBlock();
+    if (this.#at > 0) this.#hand(0);
   }
 }
 

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest';
 import {
   createBackup,
   exportTables,
+  importTables,
   listBackups,
   mergeBackups,
   restoreBackup,
@@ -192,5 +193,29 @@ describe('crashes', () => {
       );
     }
     await env.drive(store.close());
+  });
+
+  test('of an import: the same command goes on, and every cell is there once', async () => {
+    const { env, store, transfers } = await prepared(9);
+    await env.drive(exportTables(store, env, null, '/out'));
+    const wanted = sorted(transfers.at(2n ** 62n));
+    const target = await env.drive(start(env, '/target'));
+    await env.drive(target.admin.createNamespace('ns'));
+    const crashed = await crashesOf(env, 9, async () => {
+      await importTables(target, env, '/out', { create: true, batch: 7 });
+    });
+    expect(crashed.length).toBeGreaterThan(5);
+    for (const after of crashed) {
+      await after.drive(
+        (async (): Promise<void> => {
+          const again = await start(after, '/target');
+          const done = await importTables(again, after, '/out', { create: true });
+          const cells = done.reduce((sum, { puts, resumed }) => sum + puts + resumed, 0);
+          expect(cells).toBe(2 * wanted.length);
+          expect(sorted(await readState(again))).toEqual(wanted);
+          await again.close();
+        })(),
+      );
+    }
   });
 });

@@ -57,6 +57,59 @@ test('a folder that a server has open is worked on through it', async () => {
   );
 });
 
+test('comparisons, the log and its changes, of a store that a server has open', async () => {
+  const before = await store.tso();
+  const rows = 2500; // More than wait for their reader at once.
+  for (let i = 0; i < rows; i += 500) {
+    await store.table('t').batch(
+      Array.from({ length: 500 }, (_, j) => ({
+        put: `s${String(i + j).padStart(5, '0')}`,
+        values: { 'f:q': `v${i + j}` },
+      })),
+    );
+  }
+  await store.table('t').delete('r');
+  const variables = { CELLAR_DATA: 'store' };
+  const diff = await cli.run(words(`diff t --from ${before} --user root:secret`), { variables });
+  expect(diff.status).toBe(1);
+  const lines = diff.stdout.trim().split('\n');
+  expect(lines).toHaveLength(rows + 2);
+  expect(lines[0]).toMatch(/^- t r f:q /);
+  expect(lines[1]).toMatch(/^\+ t s00000 f:q .*v0/);
+  expect(lines.at(-1)).toBe(`${rows + 1} difference(s)`);
+  expect(await ok(`diff t --from now`)).toBe('0 difference(s)\n');
+  expect(await ok('wal archive')).toContain('needed    by nobody');
+  expect(await ok('wal archive --on')).toMatch(/needed +above \d+ by wal archive/);
+  expect(await ok('wal archive --off')).toContain('needed    by nobody');
+  await store.admin.createTable({ name: 'copy', families: ['f'] });
+  const replayed = await ok(`wal replay store --tables t --rename t=copy --from ${before}`);
+  expect(replayed).toContain(`${rows + 1} cell(s), of copy`);
+  expect(await store.table('copy').count()).toBe(rows);
+  const changes = await ok(`changes --from ${before} --table t`);
+  expect(changes.split('\n').filter((line) => line.includes('"table":"t"')).length).toBe(rows + 1);
+});
+
+test('who goes away ends a comparison', async () => {
+  const before = await store.tso();
+  await store.table('t').batch(
+    Array.from({ length: 3000 }, (_, i) => ({ put: `s${i}`, values: { 'f:q': 'v'.repeat(500) } })),
+  );
+  const leaving = new AbortController();
+  const body = { task: 'diff', table: 't', from: { $n: String(before) }, to: 'now' };
+  const answer = await fetch(`${address}/api/admin/tasks`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from('root:secret').toString('base64')}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  });
+  expect(answer.status).toBe(200);
+  leaving.abort();
+  // The task is over, or closing the server would wait for it.
+});
+
 test('only administrators may, and paths are absolute', async () => {
   const ran = await cli.run(words('export --all out --user root:wrong'), {
     variables: { CELLAR_DATA: 'store' },
