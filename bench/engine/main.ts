@@ -1,6 +1,7 @@
 /** The engine bench: every store on every workload, in alternation; a table, JSON and plots. */
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import type { ChildAnswer } from './child.ts';
 import type { Limits } from './limits.ts';
 import { load, machine } from './machine.ts';
 import { USAGE, benchOptions } from './options.ts';
@@ -10,11 +11,16 @@ import { Schedule, durationText, fit } from './plan.ts';
 import type { Plan, Step } from './plan.ts';
 import { figure, tableOf, workloadResult } from './report.ts';
 import type { RoundValues, WorkloadResult } from './report.ts';
-import { Datasets, runChild, runLimits } from './run_child.ts';
+import { profileText, readProfile, topOf } from './profile.ts';
+import { Datasets, SCRATCH, runChild, runLimits } from './run_child.ts';
 import { saveEngine, savePlotsOf } from './save.ts';
-import { SUBJECTS, peerVersions } from './subjects/index.ts';
+import { SHIPPED_MEMORY } from './subject.ts';
+import { SETTINGS, SUBJECTS, peerVersions } from './subjects/index.ts';
 import { WORKLOADS, linesOf } from './workloads/index.ts';
 import type { Measure, Workload, WorkloadHead } from './workload.ts';
+
+/** Functions of a profile that are told. */
+const PROFILE_LINES = 15;
 
 const log = (line: string): void => void process.stderr.write(`${line}\n`);
 
@@ -69,7 +75,7 @@ class Lines {
   results(
     subjects: readonly string[],
     without: Readonly<Record<string, string>>,
-    limitOf: (head: WorkloadHead) => WorkloadResult['limit'],
+    of: (head: WorkloadHead) => Pick<WorkloadResult, 'limit' | 'memory'>,
   ): WorkloadResult[] {
     return this.#heads.map((head) => {
       const lines = this.#lines.get(head.id);
@@ -77,7 +83,7 @@ class Lines {
         const line = lines?.get(subject);
         return line === undefined ? [] : [{ subject, ...line }];
       });
-      return workloadResult(head, measured, firstLines(without), limitOf(head));
+      return workloadResult(head, measured, firstLines(without), of(head));
     });
   }
 }
@@ -113,6 +119,7 @@ class Run {
       loadBefore: load(),
       sizes: options.sizes,
       machine: machine(),
+      settings: SETTINGS,
       versions: { cellar: ownVersion(), ...Object.fromEntries(peerVersions()) },
     };
     this.#limits = await this.#measureLimits();
@@ -160,7 +167,7 @@ class Run {
       const order = subjects.map((_, i) => subjects[(i + round) % subjects.length]!);
       for (const subject of order) {
         if (without[subject] !== undefined) continue;
-        const answer = await runChild(workload, subject, options.sizes, this.#datasets);
+        const answer = await this.#runOne(workload, subject);
         if (!answer.ok) {
           without[subject] = answer.reason;
           if (!answer.unsupported) log(`${workload.id} ${subject}: ${answer.reason}`);
@@ -169,7 +176,22 @@ class Run {
         }
       }
     }
-    return lines.results(subjects, without, (head) => this.#limitOf(head));
+    const memory = workload.memory?.(options.sizes) ?? SHIPPED_MEMORY;
+    return lines.results(subjects, without, (head) => ({ limit: this.#limitOf(head), memory }));
+  }
+
+  async #runOne(workload: Workload, subject: string): Promise<ChildAnswer> {
+    const { sizes, profile } = this.#plan.options;
+    if (!profile || subject !== 'cellar') {
+      return runChild(workload, subject, sizes, this.#datasets);
+    }
+    const folder = path.join(SCRATCH, 'profile');
+    mkdirSync(folder, { recursive: true });
+    const answer = await runChild(workload, subject, sizes, this.#datasets, folder);
+    const found = readProfile(folder);
+    if (found !== null) log(`${workload.id}:\n${profileText(topOf(found, PROFILE_LINES))}`);
+    rmSync(folder, { recursive: true, force: true });
+    return answer;
   }
 
   #limitOf({ limit }: WorkloadHead): WorkloadResult['limit'] {

@@ -19,6 +19,8 @@ export interface BenchOptions {
   readonly note: string | null;
   /** File name of the results, without ending; null: none are written. */
   readonly save: string | null;
+  /** A CPU profile of Cellar's process is taken in each workload, and its top told. */
+  readonly profile: boolean;
   /** Only the estimate is printed. */
   readonly dry: boolean;
 }
@@ -35,6 +37,7 @@ an estimate of its hours.
   --budget MINUTES   sizes, times and rounds are made smaller until the estimate fits; a workload that takes longer than
                      it should has fewer rounds
   --dry              print the estimate and end
+  --profile          take a CPU profile of Cellar's process too, and print where its time goes: figures are lower then
   --only a,b         workloads whose names begin so, those of --full too; --list names them
   --skip a,b         without those
   --subjects a,b     cellar, lmdb, better-sqlite3, classic-level, rocksdb, bare
@@ -112,6 +115,7 @@ export function benchOptions(args: readonly string[]): BenchOptions | 'help' | '
       full: { type: 'boolean', default: false },
       budget: { type: 'string' },
       dry: { type: 'boolean', default: false },
+      profile: { type: 'boolean', default: false },
       only: { type: 'string', default: '' },
       skip: { type: 'string', default: '' },
       subjects: { type: 'string', default: '' },
@@ -149,6 +153,7 @@ export function benchOptions(args: readonly string[]): BenchOptions | 'help' | '
     note: values.note ?? null,
     save: values['no-save'] ? null : name,
     dry: values.dry,
+    profile: values.profile,
   };
 }
 

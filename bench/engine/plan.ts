@@ -81,7 +81,7 @@ export interface Plan {
   readonly seconds: number;
 }
 
-/** So large a part of a budget the rounds of one workload may take. */
+/** So large a part of a budget the rounds of one workload may take, where there are many. */
 const SHARE_MAX = 1 / 16;
 
 /** The run with the sizes and rounds of the options; within a budget what takes long has fewer rounds. */
@@ -91,6 +91,8 @@ export function planOf(
   names: readonly string[],
 ): Plan {
   const { sizes, rounds } = options;
+  const share = Math.max(SHARE_MAX, 1 / workloads.length);
+  const most = options.budgetMinutes === null ? Infinity : 60 * options.budgetMinutes * share;
   const loaded = new Set<string>();
   const steps = workloads.map((workload): Step => {
     const subjects = subjectsOf(workload, options, names);
@@ -102,7 +104,6 @@ export function planOf(
       load += loadSeconds(subject, id, sizes);
     }
     const round = roundSeconds(workload, subjects, sizes);
-    const most = options.budgetMinutes === null ? Infinity : 60 * options.budgetMinutes * SHARE_MAX;
     const affordable = Math.max(1, Math.floor(most / round));
     return {
       workload,
@@ -193,6 +194,7 @@ function scaled(sizes: Sizes, rung: Rung): Sizes {
     compactBytes: share(sizes.compactBytes, Math.max(others, 0.25), 16_000_000),
     warmMs: Math.max(100, Math.round(sizes.warmMs * times)),
     measureMs: Math.max(150, Math.round(sizes.measureMs * times)),
+    loadMsMax: Math.max(40_000, Math.round(sizes.loadMsMax * times)),
   };
 }
 

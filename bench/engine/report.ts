@@ -3,6 +3,8 @@ import type { Limits } from './limits.ts';
 import type { Machine } from './machine.ts';
 import { bestPeer, ratioOf, spreadOf } from './stats.ts';
 import type { Spread } from './stats.ts';
+import { MEBIBYTE } from './subject.ts';
+import type { Memory } from './subject.ts';
 import type { Sizes, WorkloadHead } from './workload.ts';
 
 export interface SubjectResult {
@@ -27,6 +29,8 @@ export interface WorkloadResult {
   readonly short: string;
   /** What the machine allows at most, measured in the same run, in the unit of the values; null: nothing was measured. */
   readonly limit: { readonly what: string; readonly value: number } | null;
+  /** What each store was given; null: the workload opens none. */
+  readonly memory: Memory | null;
   /** Stores that were left out, and why. */
   readonly without: Readonly<Record<string, string>>;
 }
@@ -43,6 +47,8 @@ export interface RunResult {
   readonly limits: Limits | null;
   readonly machine: Machine;
   readonly versions: Readonly<Record<string, string | null>>;
+  /** How each store is opened. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly workloads: readonly WorkloadResult[];
 }
 
@@ -57,7 +63,10 @@ export function workloadResult(
   workload: WorkloadHead,
   measured: readonly RoundValues[],
   without: Readonly<Record<string, string>>,
-  limit: WorkloadResult['limit'] = null,
+  {
+    limit = null,
+    memory = null,
+  }: { limit?: WorkloadResult['limit']; memory?: WorkloadResult['memory'] } = {},
 ): WorkloadResult {
   const medians = new Map(measured.map((m) => [m.subject, spreadOf(m.rounds).median]));
   const best = bestPeer(workload.better, medians);
@@ -68,6 +77,7 @@ export function workloadResult(
     title: workload.title,
     short: workload.short ?? workload.title,
     limit,
+    memory,
     unit: workload.unit,
     better: workload.better,
     subjects: measured.map((m) => {
@@ -113,7 +123,14 @@ export function tableOf(result: WorkloadResult): string {
   ]);
   const missing = Object.entries(result.without).map(([name, why]) => [name, '–', '', '', '', why]);
   const body = aligned(head, [...rows, ...missing]);
-  return `### ${result.title} (${result.better} is better)\n\n${limitText(result)}${body}\n`;
+  return `### ${result.title} (${result.better} is better)\n\n${memoryText(result)}${limitText(result)}${body}\n`;
+}
+
+function memoryText({ memory }: WorkloadResult): string {
+  if (memory === null) return '';
+  const { cacheBytes, writeBufferBytes } = memory;
+  const mebibytes = (bytes: number): string => `${figure(bytes / MEBIBYTE)} MiB`;
+  return `Memory of each store: cache ${mebibytes(cacheBytes)}, write buffer ${mebibytes(writeBufferBytes)}.\n\n`;
 }
 
 function limitText({ limit, unit, better, subjects }: WorkloadResult): string {

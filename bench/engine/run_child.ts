@@ -11,7 +11,7 @@ import type { Sizes, Workload } from './workload.ts';
 
 const CHILD = path.join(import.meta.dirname, 'child.js');
 /** On the repository's disk: a temporary folder may be a RAM disk. */
-const SCRATCH = path.join(ROOT, 'bench', 'peers', 'dist', 'scratch');
+export const SCRATCH: string = path.join(ROOT, 'bench', 'peers', 'dist', 'scratch');
 const TIME_MAX_MS = 3_600_000;
 
 /** The datasets that are there, by store and name. */
@@ -64,11 +64,13 @@ export class Datasets {
   }
 }
 
+/** With `profileDir` the process of the workload leaves a CPU profile there. */
 export async function runChild(
   workload: Workload,
   subject: string,
   sizes: Sizes,
   datasets: Datasets,
+  profileDir: string | null = null,
 ): Promise<ChildAnswer> {
   const { data, id } = workload;
   let loadedPerSecond = 0;
@@ -88,7 +90,7 @@ export async function runChild(
       const filled = await ask({ subject, id, phase: 'fill', settings });
       if (!filled.ok) return filled;
     }
-    return await ask({ subject, id, phase: 'run', settings });
+    return await ask({ subject, id, phase: 'run', settings }, profileDir);
   } finally {
     if (isOwn) rmSync(dir, { recursive: true, force: true });
   }
@@ -106,9 +108,14 @@ export async function runLimits(ms: number): Promise<ChildAnswer> {
 }
 
 /** In phase `fill` the child is killed as soon as it has answered. */
-async function ask(request: ChildRequest): Promise<ChildAnswer> {
+async function ask(
+  request: ChildRequest,
+  profileDir: string | null = null,
+): Promise<ChildAnswer> {
+  const profiling = profileDir === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
   // The collector may be called, so that what is left of loading does not count as memory in use.
-  const child = spawn(process.execPath, ['--expose-gc', CHILD, JSON.stringify(request)], {
+  const given = [...profiling, '--expose-gc', CHILD, JSON.stringify(request)];
+  const child = spawn(process.execPath, given, {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   const timer = setTimeout(() => child.kill('SIGKILL'), TIME_MAX_MS);

@@ -33,6 +33,10 @@ all goals in bench/results/summary.md.
   --dry              print what would be run, with the engine's estimate
 `;
 
+/** The engine prints its own estimate. */
+const OTHERS =
+  'Beside the engine: micro 2 min, txn 1 min, backup 5 to 10 min, the server with HBase 20 min; within a budget about half.\n';
+
 /** Each in a process of its own, its output passed on. False: it failed, and the others go on. */
 function run(bench: Bench, options: Options): boolean {
   const main = path.join(import.meta.dirname, '..', bench, 'main.js');
@@ -98,6 +102,7 @@ async function main(): Promise<void> {
     scratch: path.join(import.meta.dirname, '../../scratch'),
   };
   const only = values.only.split(',').filter((name) => name !== '');
+  if (!values.summary && !quick) process.stderr.write(OTHERS);
   const start = performance.now();
   const failed: string[] = [];
   if (!values.summary) {

@@ -45,6 +45,7 @@ export function runOf(workloads: readonly WorkloadResult[]): RunResult {
       v8: '11',
     },
     versions: { cellar: '0.1.0' },
+    settings: {},
     workloads,
   };
 }

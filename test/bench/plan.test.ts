@@ -110,6 +110,12 @@ test('a workload behind its time has no further round, but always a first', () =
   expect(schedule.mayRun(0, 2, deadline - 9, 20)).toBe(false);
 });
 
+test('few workloads share the whole budget', () => {
+  const plan = fit(options('--budget', '10'), [workload('durable-puts-64')], ALL);
+  expect(plan.steps[0]!.rounds).toBe(5);
+  expect(plan.options.peers).toBe('all');
+});
+
 test('without a budget every round is run', () => {
   const schedule = new Schedule(planOf(options(), STANDARD, ALL));
   expect(schedule.mayRun(0, 4, 1e9, 1e9)).toBe(true);

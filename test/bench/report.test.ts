@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Limits } from '../../bench/engine/limits.ts';
 import { benchOptions } from '../../bench/engine/options.ts';
+import { profileText, topOf } from '../../bench/engine/profile.ts';
 import { figure, reportOf, tableOf, workloadResult } from '../../bench/engine/report.ts';
 import { bestPeer, ratioOf, spreadOf } from '../../bench/engine/stats.ts';
 import { DATASETS, loadFiles } from '../../bench/engine/datasets.ts';
@@ -114,6 +115,7 @@ test('the report names machine, versions and what else ran', () => {
       v8: '11',
     },
     versions: { cellar: '0.1.0', rocksdb: null },
+    settings: {},
     workloads: [],
   });
   expect(text).toContain('Some CPU, 2 cores, limited to 1.5 cores, 8 GB, linux 6, Node v20.0.0.');
@@ -200,6 +202,31 @@ test('options', () => {
   expect(benchOptions(['--compact-mb', '7'])).toMatchObject({ sizes: { compactBytes: 7e6 } });
   expect(() => benchOptions(['--rounds', '0'])).toThrow(RangeError);
   expect(() => benchOptions(['--nonsense'])).toThrow('--nonsense');
+});
+
+test('a profile tells the functions with the most time of their own, idle time left out', () => {
+  const frame = (id: number, functionName: string, url: string) => ({
+    id,
+    callFrame: { functionName, url },
+  });
+  const profile = {
+    nodes: [
+      frame(1, '(idle)', ''),
+      frame(2, 'seek', 'file:///somewhere/dist/hfile/reader.js'),
+      frame(3, '', 'node:internal/timers'),
+      frame(4, 'seek', 'file:///somewhere/dist/hfile/reader.js'),
+    ],
+    samples: [1, 2, 3, 4],
+    timeDeltas: [5000, 100, 100, 200],
+  };
+  const lines = topOf(profile, 5);
+  expect(lines).toEqual([
+    { name: 'seek dist/hfile/reader.js', share: 0.75 },
+    { name: '(anonymous) node:internal/timers', share: 0.25 },
+  ]);
+  expect(profileText(lines)).toBe(
+    '   75.0 %  seek dist/hfile/reader.js\n   25.0 %  (anonymous) node:internal/timers',
+  );
 });
 
 test('every workload has a name of its own', () => {

@@ -18,6 +18,17 @@ export const SUBJECTS: ReadonlyMap<string, OpenSubject> = new Map([
   ['bare', openBare],
 ]);
 
+/** How each store is opened, as the results tell it; memory is that of the workload, the same for all. */
+export const SETTINGS: Readonly<Record<string, string>> = {
+  cellar: 'as shipped, FSYNC_WAL',
+  lmdb: 'defaults (synced transactions of its writer thread), binary keys and values; its cache is the page cache',
+  'better-sqlite3': 'journal_mode WAL, synchronous FULL, WITHOUT ROWID, prepared statements',
+  'classic-level': 'sync: true, cacheSize and writeBufferSize',
+  rocksdb: 'sync: true, cacheSize and writeBufferSize',
+  'level-unsynced': 'classic-level with sync: false',
+  bare: 'no store: group commit on a preallocated file, copies out of large buffers',
+};
+
 /** No peer at the same durability: only where a workload asks for it. */
 export const UNSYNCED: readonly string[] = ['level-unsynced'];
 
