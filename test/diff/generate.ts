@@ -233,8 +233,6 @@ class CaseGenerator {
   readonly #textQualifiers: readonly string[];
   readonly #hasEmptyQualifier: boolean;
   readonly #deletesFamilies: boolean;
-  /** What HBase looks for behind an empty qualifier it finds. */
-  readonly #deletesPlain: boolean;
   readonly #isNumeric: boolean;
   readonly #isSplit: boolean;
   /** With NEW_VERSION_BEHAVIOR. */
@@ -259,8 +257,8 @@ class CaseGenerator {
     const isSafe = families.every(isPlain);
     this.#hasEmptyQualifier = !isNew && isSafe && random.chance(0.3);
     // An expired family marker sends HBase to the next column, too.
-    this.#deletesFamilies = !this.#hasEmptyQualifier && !(isCoded && hasTtl);
-    this.#deletesPlain = isSafe && !this.#deletesFamilies;
+    this.#deletesFamilies =
+      !this.#hasEmptyQualifier && !(isCoded && hasTtl) && random.chance(0.85);
     this.#isNumeric = random.chance(0.15);
     const named = (qualifier: string): boolean => this.#hasEmptyQualifier || qualifier !== '';
     this.#textQualifiers = TEXT_QUALIFIERS.filter(named);
@@ -549,8 +547,9 @@ class CaseGenerator {
       ...(random.chance(0.04) ? { uncommitted: 1 } : {}),
       ...this.#options(!isRaw || random.chance(0.03), !isRaw),
     };
-    // A filter that leaves the column of a family marker makes HBase look for the next one, too.
-    const isFiltered = random.chance(0.4) && !(isRaw && (isReversed || !this.#deletesPlain));
+    // A filter that leaves the empty column, where family markers are, makes HBase look for the next one for ever.
+    const hasEmpty = this.#hasEmptyQualifier || this.#deletesFamilies;
+    const isFiltered = random.chance(0.4) && !(isRaw && (isReversed || hasEmpty));
     return isFiltered ? { ...scan, ...this.#filtered(scan) } : scan;
   }
 
