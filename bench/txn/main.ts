@@ -1,6 +1,7 @@
 /**
  * `npm run bench:txn`: the oracle and two-phase ingestion, beside plain writes and a bare HTTP server in the same run. Writes
- * JSON and a plot to bench/results/txn. `--seconds N` is the time of each figure (default 3), `--quick` a tenth of all.
+ * JSON and a plot to bench/results/txn. `--seconds N` is the time of each figure (default 3), `--quick` a tenth of all, `--gb N` the
+ * size of the large transaction (default 1; 0: none).
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,8 @@ import path from 'node:path';
 import { intervals } from './intervals.ts';
 import type { IntervalPoint } from './intervals.ts';
 import { ingestion, preparedLatency } from './ingestion.ts';
+import { largeTransaction } from './large.ts';
+import type { LargeFigures } from './large.ts';
 import { allocations, httpRates } from './oracle_rates.ts';
 import { plotOfIntervals } from './plot.ts';
 
@@ -17,6 +20,7 @@ const argument = (name: string): string | undefined => {
 };
 const isQuick = process.argv.includes('--quick');
 const seconds = Number(argument('--seconds') ?? (isQuick ? 0.5 : 3));
+const gb = Number(argument('--gb') ?? (isQuick ? 0.1 : 1));
 const out = argument('--out') ?? path.resolve('bench/results/txn');
 
 const dir = mkdtempSync(path.join(tmpdir(), 'cellar-bench-txn-'));
@@ -35,6 +39,7 @@ interface Report {
   readonly seconds: number;
   readonly figures: Readonly<Record<string, number>>;
   readonly intervals: readonly IntervalPoint[];
+  readonly large: LargeFigures | null;
 }
 
 async function measure(): Promise<Report> {
@@ -52,10 +57,12 @@ async function measure(): Promise<Report> {
   // A real second of an interval is a fiftieth here.
   const scale = 50;
   const curve = await intervals(path.join(dir, 'intervals'), scale, isQuick ? 1.5 : 6);
+  say(`a transaction of ${gb} GB`);
   return {
     node: process.version,
     seconds,
     figures: { ...inProcess, ...http, ...loaded, ...latency, intervalScale: scale },
     intervals: curve,
+    large: gb > 0 ? await largeTransaction(gb) : null,
   };
 }
