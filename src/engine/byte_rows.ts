@@ -142,7 +142,7 @@ export class ByteRows {
   }
 
   /** Mutations of one row, all or nothing, if the condition holds. */
-  async mutateRow(
+  mutateRow(
     table: TableState,
     mutations: readonly ByteMutation[],
     condition: ByteCondition | null,
@@ -191,6 +191,8 @@ export class ByteRows {
     const durability = mutations.reduce((most, one) => Math.max(most, one.durability), 0);
     return {
       row,
+      // HBase's clients know no TSOs.
+      hidesStamp: true,
       prepare: (table, region, buffer) =>
         prepare(
           {
@@ -248,21 +250,24 @@ function* prepare(
   for (const { row } of conditions) if (!region.contains(row)) throw outside(row, table, region);
   for (const { row } of mutations) if (!region.contains(row)) throw outside(row, table, region);
   for (const condition of conditions) {
-    if (!(yield* holds({ ...context, row: condition.row }, condition, context))) {
+    if (!(yield* holds(ofRow(context, condition.row), condition, context))) {
       const answer = { processed: false, result: null };
       return { writes: false, distinct: true, answer: () => answer };
     }
   }
   let distinct = true;
   for (const mutation of mutations) {
-    const own = equalBytes(mutation.row, context.row) ? context : { ...context, row: mutation.row };
-    if (!(yield* prepareMutation(own, mutation))) distinct = false;
+    if (!(yield* prepareMutation(ofRow(context, mutation.row), mutation))) distinct = false;
   }
   return {
     writes: context.buffer.count > 0,
     distinct: distinct && mutations.length === 1,
     answer: (high, low) => ({ processed: true, result: resultOf(context, high, low) }),
   };
+}
+
+function ofRow(context: RowContext, row: Uint8Array): RowContext {
+  return equalBytes(row, context.row) ? context : { ...context, row };
 }
 
 /** Adds the cells of one mutation. True when its keys are distinct. */

@@ -35,6 +35,8 @@ export interface RowOperation<T> {
   readonly row: Uint8Array;
   prepare(table: TableState, region: Region, mutation: MutationBuffer): Steps<Prepared<T>>;
   options(table: TableState, mutation: MutationBuffer): CommitOptions;
+  /** The answer says nothing of the commit's TSO: it need not wait until the oracle is sure to remember it. Default: it does. */
+  readonly hidesStamp?: boolean;
 }
 
 const POOL_MAX = 64;
@@ -298,7 +300,10 @@ export class RowWriter {
     const options = operation.options(table, mutation);
     this.#queue.commit(table, region, mutation, options, prepared.distinct);
     const { appliedHigh, appliedLow } = readPoint;
-    return this.answered(options, prepared.answer(appliedHigh, appliedLow));
+    const answer = prepared.answer(appliedHigh, appliedLow);
+    return operation.hidesStamp === true
+      ? readPoint.whenPassed(appliedHigh, appliedLow, answer)
+      : this.answered(options, answer);
   }
 
   /** The answer of the commit just made, once it may be given. */

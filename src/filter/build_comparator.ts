@@ -40,7 +40,7 @@ const DECIMAL_DIGITS_MAX = 2000;
 
 /** Bytes of a spec, copied: the caller may change its own afterwards. */
 export function ownBytes(value: Bytes, what: string): Uint8Array {
-  return Uint8Array.from(toArgumentBytes(value, what));
+  return new Uint8Array(toArgumentBytes(value, what));
 }
 
 /** The test "part OP value" of a filter. */

@@ -135,7 +135,7 @@ export class ProtoReader {
 
   /** A copy of the bytes, for who keeps them. */
   ownBytes(): Uint8Array {
-    return Uint8Array.from(this.bytes());
+    return new Uint8Array(this.bytes());
   }
 
   string(): string {

@@ -84,7 +84,7 @@ export class Scans {
     const found = this.#regions.find(request.region);
     const { buf, at, end } = request.scan;
     // The scanner keeps what the message says: rows, columns, the filter.
-    const message = readScan(new ProtoReader(Uint8Array.from(buf.subarray(at, end))));
+    const message = readScan(new ProtoReader(new Uint8Array(buf.subarray(at, end))));
     const { client, moment } = this.#open(call, found, message);
     const rows = request.numberOfRows ?? (request.closeScanner ? 0 : 1);
     return this.#fetch(call, request, client, rows, moment);
