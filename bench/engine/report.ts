@@ -129,7 +129,7 @@ export function tableOf(result: WorkloadResult): string {
 function memoryText({ memory }: WorkloadResult): string {
   if (memory === null) return '';
   const { cacheBytes, writeBufferBytes } = memory;
-  const mebibytes = (bytes: number): string => `${figure(bytes / MEBIBYTE)} MiB`;
+  const mebibytes = (bytes: number): string => `${count(Math.round(bytes / MEBIBYTE))} MiB`;
   return `Memory of each store: cache ${mebibytes(cacheBytes)}, write buffer ${mebibytes(writeBufferBytes)}.\n\n`;
 }
 

@@ -13,6 +13,9 @@ const PARTS = 4;
 /** Rows that are read while files are compacted; they lie side by side, in few blocks of each file. */
 const HOT_ROWS = 2000;
 const READS_LEAST = 500;
+/** In runs whose compaction is over sooner, which are not there to compare by. */
+const READS_LEAST_SMALL = 50;
+const SMALL_BYTES = 64_000_000;
 const KEY_SPACE = 1_000_000_000;
 const WRITERS = 16;
 const FLUSHES = 2;
@@ -67,7 +70,8 @@ export const COMPACTION_READS: Workload = {
     delays.stop();
     const seconds = (performance.now() - start) / 1000;
     await compaction;
-    if (times.length < READS_LEAST) {
+    const least = settings.compactBytes < SMALL_BYTES ? READS_LEAST_SMALL : READS_LEAST;
+    if (times.length < least) {
       throw new Error(`the compaction was over after ${times.length} reads: too few to tell`);
     }
     const busy = sortedCopy(times);
