@@ -1,8 +1,10 @@
 /**
- * Crash points 27 and 28 of transactions.md section 7, and a decision whose sync fails: damaged cells of a prepared transaction are
+ * Crash points 26 to 28 of transactions.md section 7, and a decision whose sync fails: damaged cells of a prepared transaction are
  * never committed, a full disk keeps nothing of a verb by halves, and who is not told the outcome finds it out.
  */
 import { describe, expect, test } from 'vitest';
+import { restoreBackup } from '../../src/backup/index.ts';
+import { open } from '../../src/embedded/index.ts';
 import { EmbeddedTable, hiddenName } from '../../src/engine/index.ts';
 import type { StoreConnection, StoreOptions } from '../../src/embedded/index.ts';
 import { DiskFullException, StoreException, simEnv } from '../../src/io/index.ts';
@@ -10,7 +12,7 @@ import type { FsOp, SimEnv } from '../../src/io/index.ts';
 import { TransactionException } from '../../src/model/index.ts';
 import type { LoadOperation } from '../../src/model/index.ts';
 import { LEDGER_TABLE, slotRow } from '../../src/txn/ledger.ts';
-import { codeOf, contentOf, openOn } from './support.ts';
+import { SMALL, codeOf, contentOf, openOn } from './support.ts';
 
 const STAGED: StoreOptions = { transactions: { txn_spill_bytes: 60 } };
 const ROWS = 12;
@@ -209,6 +211,37 @@ test('a decision whose sync fails is OUTCOME_UNKNOWN; the repeat after the reope
       expect(await codeOf(again.transactions.rollback(NAME))).toBe('TXN_COMMITTED');
       expect((await contentOf(again)).sort()).toEqual([...wanted(), 'b f:q=own'].sort());
       await again.close();
+    })(),
+    10_000_000,
+  );
+});
+
+test('point 26: a restore has the cells of a transaction from its commit on, whole', async () => {
+  const env = simEnv({ seed: 26 });
+  await env.drive(
+    (async (): Promise<void> => {
+      const connection = await fresh(env, {});
+      const moments: bigint[] = [];
+      const tell = async (): Promise<void> => {
+        await connection.table('t').put('b', { 'f:q': `own ${moments.length}` });
+        moments.push((await connection.table('t').get('b'))!.cells[0]!.tso!);
+      };
+      await connection.backups.create('/backups');
+      await tell();
+      await prepared(connection);
+      await tell();
+      const { tso } = await connection.transactions.commit(NAME);
+      await tell();
+      await connection.backups.create('/backups', { incremental: true });
+      await connection.close();
+      for (const [i, asOf] of [...moments, tso!, tso! - 1n].entries()) {
+        await restoreBackup(env, '/backups', `/restored${i}`, { asOf });
+        const restored = await open(`/restored${i}`, { ...SMALL, env });
+        const own = `b f:q=own ${moments.findLastIndex((moment) => moment <= asOf)}`;
+        const isIn = asOf >= tso!;
+        expect((await contentOf(restored)).sort()).toEqual([...(isIn ? wanted() : []), own].sort());
+        await restored.close();
+      }
     })(),
     10_000_000,
   );
