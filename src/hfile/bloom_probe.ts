@@ -25,6 +25,10 @@ interface ProbeParts {
 }
 
 export class BloomProbe {
+  /** The general filter has a key for each column: it can tell more of a column than of its row. */
+  readonly knowsColumns: boolean;
+  /** The file has markers of whole families, or may have. */
+  readonly hasFamilyMarkers: boolean;
   readonly #parts: ProbeParts;
   /** The chunk that was loaded last, so that asking again after a load always gets an answer. */
   #loaded: CachedBlock | null = null;
@@ -34,6 +38,8 @@ export class BloomProbe {
 
   constructor(parts: ProbeParts) {
     this.#parts = parts;
+    this.knowsColumns = parts.bloom !== null && parts.properties.bloomType === 'ROWCOL';
+    this.hasFamilyMarkers = parts.properties.deleteFamilyCount !== 0n;
   }
 
   /** Whether the file may hold a cell of the row. `hash`: the row's, if the caller has it. */

@@ -22,6 +22,8 @@ export class FileWindow {
   #oldestLow = 0;
   #from: Uint8Array = NO_ROW;
   #to: Uint8Array = NO_ROW;
+  /** For reads of one row: the columns asked for, in byte order; null for the whole family. */
+  qualifiers: readonly Uint8Array[] | null = null;
   #readHigh = 0xffffffff;
   #readLow = 0xffffffff;
 

@@ -14,6 +14,7 @@ import type {
   HFileCursor,
   HFileReaderOptions,
 } from '../hfile/index.ts';
+import { ColumnFilter } from './column_filter.ts';
 import type { SourceTally } from './explain_sources.ts';
 import type { FileWindow } from './file_window.ts';
 import type { SourceRuledOut } from '../model/index.ts';
@@ -212,6 +213,8 @@ class PointSource extends LazySource implements PlacedSource {
   generation = 0;
   readonly #window: FileWindow | null;
   #waitsForBloom = false;
+  #waitsForColumns = false;
+  #columns: ColumnFilter | null = null;
   #key: SeekKey | null = null;
 
   constructor(
@@ -234,6 +237,7 @@ class PointSource extends LazySource implements PlacedSource {
       return refused === null ? READY : END;
     }
     this.#waitsForBloom = false;
+    this.#waitsForColumns = false;
     const { row, rowAt, rowLength } = key;
     if (!this.file.mayHoldRow(row, rowAt, rowLength)) return this.#refuse('key range');
     const refused = this.#window === null ? null : this.#window.refusesTimes(this.file.info);
@@ -250,6 +254,10 @@ class PointSource extends LazySource implements PlacedSource {
       this.#key = key;
       return WAIT;
     }
+    if (this.probe!.knowsColumns && this.#window !== null) {
+      const refusedColumns = this.#askColumns(this.#window, key);
+      if (refusedColumns !== READY) return refusedColumns;
+    }
     const state = this.cursor!.seek(key);
     if (owner !== null && state === READY && sameRowAs(this.cell, row, rowAt, rowLength)) {
       owner.found(this);
@@ -265,9 +273,29 @@ class PointSource extends LazySource implements PlacedSource {
     return this.cursor === null ? -1 : this.cursor.rowBlock;
   }
 
+  /** READY: go on. */
+  #askColumns({ qualifiers }: FileWindow, key: SeekKey): SourceState {
+    const { row, rowAt, rowLength } = key;
+    this.#columns ??= new ColumnFilter(this.probe!);
+    const answer = this.#columns.mayHold(row, rowAt, rowLength, qualifiers);
+    if (answer === PROBE_WAIT) {
+      this.#waitsForColumns = true;
+      this.#key = key;
+      return WAIT;
+    }
+    if (answer !== PROBE_ABSENT) return READY;
+    // The file may hold the row all the same.
+    this.owner?.leaveOut();
+    return this.#refuse('column Bloom filter');
+  }
+
   override async load(): Promise<void> {
-    if (!this.#waitsForBloom || this.#key === null) return super.load();
+    if (this.#key === null || !(this.#waitsForBloom || this.#waitsForColumns)) return super.load();
     const { row, rowAt, rowLength } = this.#key;
+    const qualifiers = this.#window?.qualifiers ?? null;
+    if (this.#waitsForColumns && qualifiers !== null) {
+      return this.#columns!.load(row, rowAt, rowLength, qualifiers);
+    }
     await this.probe!.loadForRow(row, rowAt, rowLength);
   }
 

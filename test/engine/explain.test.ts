@@ -30,9 +30,12 @@ interface Run {
   reopen(): Promise<Run>;
 }
 
-async function begin(families: readonly (FamilySpec | string)[] = ['f']): Promise<Run> {
+async function begin(
+  families: readonly (FamilySpec | string)[] = ['f'],
+  more: OpenOptions = {},
+): Promise<Run> {
   const env = simEnv({ seed: 5, startMs: NOW });
-  const options: OpenOptions = { env, blockingSync: false, autoCompact: false };
+  const options: OpenOptions = { env, blockingSync: false, autoCompact: false, ...more };
   const runOf = (store: EmbeddedConnection): Run => ({
     store,
     do: (work) => env.drive(work),
@@ -161,6 +164,36 @@ describe('files', () => {
     expect(ruledOutOf(explanation)).toEqual(expected);
     expect(explanation.totals.filesRead).toBe(expected.filter((why) => why === null).length);
     expectSum(explanation);
+    await run.do(run.store.close());
+  });
+
+  test.each([64 << 20, 0])('ruled out by the filter of columns, with a cache of %i bytes', async (blockCacheBytes) => {
+    const run = await begin([{ name: 'f', BLOOMFILTER: 'ROWCOL', VERSIONS: 5 }], { blockCacheBytes });
+    const table = run.store.table('t');
+    // Each file has the row, and two columns of it; the last has a marker of the family in another row.
+    for (const [i, columns] of [['a', 'b'], ['b', 'c'], ['c', 'd']].entries()) {
+      const values = Object.fromEntries(columns.map((column) => [`f:${column}`, `${i}`]));
+      await run.do(table.put('r', values, { ts: 10 * (i + 1) }));
+      await run.do(table.put('r2', values, { ts: 10 * (i + 1) }));
+      if (i === 2) await run.do(table.delete('r2', { families: ['f'], ts: 15 }));
+      await run.do(run.store.admin.flush('t'));
+    }
+    const absent = 'column Bloom filter';
+    const get = async (row: string, columns: string[]): Promise<[unknown, number]> => {
+      const options = { columns, versions: 5 };
+      const result = await run.do(table.get(row, options));
+      const explanation = await run.explain({ get: row, options });
+      expect(explanation.totals.cells.returned).toBe(result?.size ?? 0);
+      return [ruledOutOf(explanation), result?.size ?? 0];
+    };
+    expect(await get('r', ['f:a'])).toEqual([[null, absent, absent], 1]);
+    expect(await get('r', ['f:b'])).toEqual([[null, null, absent], 2]);
+    expect(await get('r', ['f:d', 'f:none'])).toEqual([[absent, absent, null], 1]);
+    expect(await get('r', ['f:none'])).toEqual([[absent, absent, absent], 0]);
+    // The marker hides what is older: its file is asked whatever its columns are.
+    expect(await get('r2', ['f:a'])).toEqual([[null, absent, null], 0]);
+    expect(await get('r2', ['f:c'])).toEqual([[absent, null, null], 2]);
+    expect((await run.explain({ get: 'r' })).totals.filesRead).toBe(3);
     await run.do(run.store.close());
   });
 

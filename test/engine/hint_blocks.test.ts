@@ -49,7 +49,9 @@ beforeAll(async () => {
   }
   const indexes = Array.from({ length: COUNT }, (_, i) => i);
   const columns = indexes.map((i) => [`f:${numbered('c', i)}`, VALUE]);
-  await env.drive(store.table('wide').put('r', Object.fromEntries(columns) as object));
+  await env.drive(
+    store.table('wide').put('r', Object.fromEntries(columns) as Record<string, string>),
+  );
   await env.drive(store.table('wide').put('s', { 'f:c1003': VALUE }));
   await env.drive(
     store.table('tall').batch(

@@ -95,7 +95,10 @@ export class PointReader {
       const store = stores[this.#storeAt]!;
       if (store.spec === null) continue;
       if (!this.#inStore) {
-        store.window?.setTimes(store.settings, store.spec.timeRange, false, nowMs);
+        if (store.window !== null) {
+          store.window.setTimes(store.settings, store.spec.timeRange, false, nowMs);
+          store.window.qualifiers = store.spec.qualifiers;
+        }
         const state = this.#seek(store);
         if (state === WAIT) return this.#wait(store);
         if (state === END || !this.#isInRow(store.source.cell)) continue;
