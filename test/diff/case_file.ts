@@ -6,7 +6,7 @@
  * An event has no answer; a wanted error is given by its class.
  */
 import { CellarSide } from './cellar.ts';
-import { isEvent, prefixOf, sameAnswer, toActual, toCanonical } from './commands.ts';
+import { isEvent, prefixOf, sameAnswer, toActual, toActualEvent, toCanonical } from './commands.ts';
 import type { Answer, Family, Step } from './commands.ts';
 
 export interface CaseFile {
@@ -34,7 +34,7 @@ export async function replay(file: CaseFile): Promise<Mismatch[]> {
   let table = 't';
   for (const [step, want] of file.steps) {
     if (isEvent(step)) {
-      table = await cellar.event(table, step);
+      table = await cellar.event(table, toActualEvent(step, 1, place.baseMs));
       continue;
     }
     const answer = (await cellar.run(table, [[toActual(step, place)]]))[0]![0]!;

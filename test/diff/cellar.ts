@@ -38,12 +38,14 @@ import type {
   TableEvent,
 } from './commands.ts';
 import { specOf } from './filters.ts';
+import { writeLoadFiles } from './load_files.ts';
 
 const bytes = (text: string): Uint8Array => Buffer.from(text, 'latin1');
 const text = (data: Uint8Array): string => Buffer.from(data).toString('latin1');
 /** Operations that take the clock are kept in milliseconds of their own, as on the other side. */
 const CLOCK_STEP_MS = 2;
 const ROWS_A_FETCH = 1000;
+const LOAD_FOLDER = '/load';
 
 export class CellarSide implements Side {
   readonly #env: Env = memoryEnv();
@@ -92,6 +94,12 @@ export class CellarSide implements Side {
         // HBase closes the regions, and flushes them as the table was.
         await admin.flush(table);
         for (const family of event.families) await admin.modifyFamily(table, family);
+        return table;
+      case 'load':
+        // HBase flushes first.
+        await admin.flush(table);
+        await writeLoadFiles(this.#env, LOAD_FOLDER, event.cells);
+        await admin.bulkLoad(table, LOAD_FOLDER, { move: true });
         return table;
       case 'clone': {
         await admin.flush(table);

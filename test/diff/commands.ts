@@ -156,13 +156,24 @@ export type Write =
   | MutateRowsCommand;
 export type Read = GetCommand | ExistsCommand | GetManyCommand | ScanCommand;
 export type Command = Write | Read;
+/** A cell of a bulk load; its row, like those of commands, is one of each case. */
+export interface LoadedCell {
+  readonly row: string;
+  readonly f: string;
+  readonly q: string;
+  readonly ts: number;
+  readonly type: 'Put' | 'Delete' | 'DeleteColumn';
+  readonly v: string;
+}
+
 /**
  * What happens to a whole table. `reopen` is Cellar's alone; after `clone` a clone of a snapshot takes the table's place;
- * `alter` gives it other families' attributes.
+ * `alter` gives it other families' attributes; `load` brings HFiles from outside with these cells.
  */
 export type TableEvent =
   | { readonly op: 'flush' | 'compact' | 'major' | 'reopen' | 'clone' }
-  | { readonly op: 'alter'; readonly families: readonly Family[] };
+  | { readonly op: 'alter'; readonly families: readonly Family[] }
+  | { readonly op: 'load'; readonly cells: readonly LoadedCell[] };
 export type Step = Command | TableEvent;
 
 /** Attributes of a family as HBase's shell names them, as texts. */
@@ -221,6 +232,7 @@ const EVENTS: ReadonlySet<string> = new Set([
   'reopen',
   'clone',
   'alter',
+  'load',
 ]);
 const READS: ReadonlySet<string> = new Set(['get', 'scan', 'exists', 'getMany']);
 
@@ -241,6 +253,15 @@ export interface Place {
 export function toActual(command: Command, place: Place): Record<string, unknown> {
   const actual = withTimes(command, place.baseMs) as Record<string, unknown>;
   return placed(actual, place.prefix);
+}
+
+/** The event as a server gets it: cells to load stand in the rows of every case. */
+export function toActualEvent(event: TableEvent, cases: number, baseMs: number): TableEvent {
+  if (event.op !== 'load') return event;
+  const cells = withTimes(event.cells, baseMs) as readonly LoadedCell[];
+  const of = (prefix: string): LoadedCell[] =>
+    cells.map((cell) => ({ ...cell, row: prefix + cell.row }));
+  return { op: 'load', cells: Array.from({ length: cases }, (_, i) => of(prefixOf(i))).flat() };
 }
 
 /** Rows below the prefix, filters in the form asked for. */

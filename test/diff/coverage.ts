@@ -13,7 +13,7 @@ import type { FilterJson } from './filters.ts';
 import { isSplit } from './round.ts';
 import type { Round } from './round.ts';
 
-const STATES = ['memory', 'flush', 'compact', 'major', 'reopen', 'clone', 'alter'] as const;
+const STATES = ['memory', 'flush', 'compact', 'major', 'reopen', 'clone', 'alter', 'load'] as const;
 type State = (typeof STATES)[number];
 const STATE_TITLES: Readonly<Record<State, string>> = {
   memory: 'memory',
@@ -23,6 +23,7 @@ const STATE_TITLES: Readonly<Record<State, string>> = {
   reopen: 'reopened',
   clone: 'cloned',
   alter: 'altered',
+  load: 'loaded',
 };
 
 export class Coverage {

@@ -228,7 +228,9 @@ export function partsOf(filter: FilterJson): string[] {
 export function endsByRow(filter: FilterJson): boolean {
   const within = [filter['filter'] ?? [], filter['filters'] ?? []].flat() as FilterJson[];
   const parts = within.flatMap(partsOf);
-  return (filter.type === 'WhileMatchFilter' && parts.includes('RowFilter')) || within.some(endsByRow);
+  return (
+    (filter.type === 'WhileMatchFilter' && parts.includes('RowFilter')) || within.some(endsByRow)
+  );
 }
 
 /** Filters with less in them. */

@@ -11,6 +11,7 @@ import type {
   Family,
   Filtered,
   GetCommand,
+  LoadedCell,
   MutationCommand,
   Range,
   Read,
@@ -29,6 +30,7 @@ const RECENT = [NOW - 9000, NOW - 8999, NOW - 8998, NOW - 8997, NOW - 8996, NOW 
 const SMALL = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const FUTURE = NOW + 500_000_000;
 const ROWS = ['a', 'b', 'aa', 'b\0', 'b\0\0', 'c\xff', 'd', ''];
+const LOADED_ROWS = ['b\0\0', 'aaa'];
 const QUALIFIERS = ['', 'a', 'b', 'ab', '\0', '\xff'];
 /** Qualifiers that are text: increments and appends name columns as text. */
 const TEXT_QUALIFIERS = ['', 'a', 'b', 'ab'];
@@ -133,7 +135,7 @@ export class Generator {
       files++;
     };
     for (let count = 3 + this.#random.int(5); count > 0; count--) {
-      const kind = this.#random.int(12);
+      const kind = this.#random.int(13);
       if (kind < 5 && files < FILES_MAX) flush();
       else if (kind < 8) {
         // A compaction without HBase's least count of files does nothing.
@@ -150,10 +152,35 @@ export class Generator {
         // HBase opens the regions again, and flushes them as the table was.
         flush();
         events.push({ op: 'alter', families: families.map((one) => this.#altered(one)) });
+      } else if (kind < 12 && files + 1 < FILES_MAX) {
+        flush();
+        events.push({ op: 'load', cells: this.#loaded(families) });
+        files++;
       } else events.push({ op: 'reopen' });
     }
     events.push({ op: 'flush' }, { op: 'major' }, { op: 'reopen' });
     return events;
+  }
+
+  /** Cells of a bulk load, each key once, in rows no shorter and with values no other than filters can bear (README.md). */
+  #loaded(families: readonly Family[]): LoadedCell[] {
+    const random = this.#random;
+    const hasTtl = families.some((family) => family['TTL'] !== undefined);
+    const times = hasTtl ? [...EXPIRED, ...RECENT] : [...SMALL, ...RECENT];
+    const cells = new Map<string, LoadedCell>();
+    for (let count = 2 + random.int(8); count > 0; count--) {
+      const type = pick(random, ['Put', 'Put', 'Put', 'Delete', 'DeleteColumn'] as const);
+      const cell = {
+        row: pick(random, LOADED_ROWS),
+        f: pick(random, families).name,
+        q: pick(random, ['a', 'b', 'ab']),
+        ts: pick(random, times),
+        type,
+        v: type === 'Put' ? pick(random, NUMBERS) : '',
+      };
+      cells.set(JSON.stringify({ ...cell, v: '' }), cell);
+    }
+    return [...cells.values()];
   }
 
   /** Another VERSIONS, MIN_VERSIONS, encoding or Bloom filter; what the cases of the round rely on stays. */
@@ -179,8 +206,11 @@ export class Generator {
 }
 
 /** One, where compactions are to find the same count of files on both sides: HBase makes files without cells, too (README.md). */
-const splitsFor = (events: readonly TableEvent[], splits: readonly string[]): string[] =>
-  events.some(({ op }) => op === 'compact') ? splits.slice(0, 1) : splits.toSorted();
+const splitsFor = (events: readonly TableEvent[], splits: readonly string[]): string[] => {
+  // Files are loaded as they are: whoever loads into several regions cuts them first.
+  if (events.some(({ op }) => op === 'load')) return [];
+  return events.some(({ op }) => op === 'compact') ? splits.slice(0, 1) : splits.toSorted();
+};
 
 /** HBase loops for ever when it looks for the next column from an empty qualifier in such blocks (README.md). */
 const isPrefixCoded = (family: Family): boolean =>
@@ -218,7 +248,11 @@ function stampsTwice(mutations: readonly MutationCommand[]): boolean {
       for (const { f, q, ts } of mutation.cells) if (ts === undefined) put.add(`${f}:${q}`);
     }
     const named =
-      mutation.op === 'increment' ? mutation.amounts : mutation.op === 'append' ? mutation.values : [];
+      mutation.op === 'increment'
+        ? mutation.amounts
+        : mutation.op === 'append'
+          ? mutation.values
+          : [];
     for (const [f, q] of named) read.add(`${f}:${q}`);
   }
   return [...put].some((column) => read.has(column));
@@ -257,8 +291,7 @@ class CaseGenerator {
     const isSafe = families.every(isPlain);
     this.#hasEmptyQualifier = !isNew && isSafe && random.chance(0.3);
     // An expired family marker sends HBase to the next column, too.
-    this.#deletesFamilies =
-      !this.#hasEmptyQualifier && !(isCoded && hasTtl) && random.chance(0.85);
+    this.#deletesFamilies = !this.#hasEmptyQualifier && !(isCoded && hasTtl) && random.chance(0.85);
     this.#isNumeric = random.chance(0.15);
     const named = (qualifier: string): boolean => this.#hasEmptyQualifier || qualifier !== '';
     this.#textQualifiers = TEXT_QUALIFIERS.filter(named);

@@ -2,8 +2,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import path from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
-import type { Answer, Family, Side, TableEvent } from './commands.ts';
+import { realEnv } from '../../src/io/index.ts';
+import type { Answer, Family, LoadedCell, Side, TableEvent } from './commands.ts';
+import { writeLoadFiles } from './load_files.ts';
 
 interface Waiting {
   readonly resolve: (lanes: Answer[][]) => void;
@@ -94,9 +98,23 @@ export class HBaseSide implements Side {
         this.#clones.set(table, to);
         return to;
       }
+      case 'load':
+        await this.#load(table, event.cells);
+        return table;
       default:
         await this.#alone(() => this.#one(table, event));
         return table;
+    }
+  }
+
+  async #load(table: string, cells: readonly LoadedCell[]): Promise<void> {
+    const folder = await mkdtemp(path.join(tmpdir(), 'hbase-diff-'));
+    try {
+      const paths = await writeLoadFiles(realEnv(), folder, cells);
+      const files = [...paths].map(([family, file]) => [family, `file:${file}`]);
+      await this.#alone(() => this.#one(table, { op: 'load', files }));
+    } finally {
+      await rm(folder, { recursive: true });
     }
   }
 

@@ -1,5 +1,5 @@
 /** One round: a table, many cases on rows of their own, the same events for all; both sides side by side, every answer compared. */
-import { prefixOf, sameAnswer, toActual, toCanonical } from './commands.ts';
+import { prefixOf, sameAnswer, toActual, toActualEvent, toCanonical } from './commands.ts';
 import type { Answer, Command, Family, Place, Side, Step, TableEvent } from './commands.ts';
 import { isEvent, isRead } from './commands.ts';
 
@@ -52,7 +52,7 @@ export async function runRound(
   const baseMs = Date.now();
   for (let segment = 0; segment <= round.events.length; segment++) {
     if (segment > 0) {
-      const event = round.events[segment - 1]!;
+      const event = toActualEvent(round.events[segment - 1]!, round.cases.length, baseMs);
       names = await Promise.all([hbase.event(names[0], event), cellar.event(names[1], event)]);
     }
     const places: Place[] = round.cases.map((_, index) => ({ prefix: prefixOf(index), baseMs }));

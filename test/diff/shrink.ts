@@ -158,9 +158,13 @@ const withoutSplits = (repro: Repro): Repro[] =>
   repro.splits.map((_, i) => ({ ...repro, splits: repro.splits.toSpliced(i, 1) }));
 
 function withoutEvents(repro: Repro): Repro[] {
-  return repro.steps.flatMap((step, i) =>
-    isEvent(step) ? [{ ...repro, steps: repro.steps.toSpliced(i, 1) }] : [],
-  );
+  return repro.steps.flatMap((step, i) => {
+    if (!isEvent(step)) return [];
+    const without = { ...repro, steps: repro.steps.toSpliced(i, 1) };
+    if (step.op !== 'load' || step.cells.length === 1) return [without];
+    const less = step.cells.map((_, at): Step => ({ ...step, cells: step.cells.toSpliced(at, 1) }));
+    return [without, ...less.map((one) => ({ ...repro, steps: repro.steps.with(i, one) }))];
+  });
 }
 
 const isPrefixed = (family: Family): boolean => family['BLOOMFILTER'] === 'ROWPREFIX_FIXED_LENGTH';

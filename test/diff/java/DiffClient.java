@@ -40,6 +40,7 @@ import org.apache.hadoop.hbase.client.ColumnFamilyDescriptorBuilder;
 import org.apache.hadoop.hbase.client.CompactionState;
 import org.apache.hadoop.hbase.client.ConnectionFactory;
 import org.apache.hadoop.hbase.client.Delete;
+import org.apache.hadoop.hbase.client.DiffLoad;
 import org.apache.hadoop.hbase.client.Durability;
 import org.apache.hadoop.hbase.client.Get;
 import org.apache.hadoop.hbase.client.Increment;
@@ -58,6 +59,7 @@ import org.apache.hadoop.hbase.protobuf.ProtobufUtil;
 import org.apache.hadoop.hbase.protobuf.generated.ClientProtos;
 import org.apache.hadoop.hbase.protobuf.generated.MultiRowMutationProtos;
 import org.apache.hadoop.hbase.util.Bytes;
+import org.apache.hadoop.hbase.util.Pair;
 import org.apache.hadoop.ipc.RemoteException;
 import org.apache.hbase.thirdparty.com.google.gson.JsonArray;
 import org.apache.hbase.thirdparty.com.google.gson.JsonElement;
@@ -429,6 +431,12 @@ public final class DiffClient {
         return compact(admin, name, () -> admin.compact(name));
       case "major":
         return compact(admin, name, () -> admin.majorCompact(name));
+      case "load":
+        List<Pair<byte[], String>> files = new ArrayList<>();
+        for (JsonElement e : c.getAsJsonArray("files")) {
+          files.add(new Pair<>(part(e, 0), e.getAsJsonArray().get(1).getAsString()));
+        }
+        return DiffLoad.load(connection, name, files).thenApply(loaded -> new JsonPrimitive(loaded ? "ok" : "not loaded"));
       case "settle":
         return admin.compactionSwitch(false, Collections.emptyList()).thenApply(DiffClient::done);
       default:
