@@ -265,6 +265,8 @@ class Wish {
   readonly #qualifier: Kept = new Kept();
   readonly #hint: KeptHint = new KeptHint();
   #hasHint = false;
+  /** The hint leads to a column, or out of the row where others have left it: another family of the row is another matter. */
+  #isFamilyHint = false;
 
   constructor(filter: CellFilter, reversed: boolean) {
     this.#filter = filter;
@@ -295,7 +297,10 @@ class Wish {
       case FILTER_SKIP:
         return null;
       case FILTER_SEEK_NEXT_USING_HINT: {
-        const isBehind = this.#hasHint && this.#hint.isBehind(cell, this.#reversed);
+        const isBehind =
+          this.#hasHint &&
+          this.#hint.isBehind(cell, this.#reversed) &&
+          (!this.#isFamilyHint || this.#isSameFamily(cell));
         return isBehind ? FILTER_SEEK_NEXT_USING_HINT : null;
       }
       case FILTER_NEXT_COL:
@@ -318,10 +323,20 @@ class Wish {
     if (code === FILTER_SEEK_NEXT_USING_HINT) {
       const hint = this.#filter.nextCellHint(cell);
       this.#hasHint = hint !== null;
-      if (hint !== null) this.#hint.keep(hint);
+      if (hint === null) return;
+      this.#hint.keep(hint);
+      this.#isFamilyHint = hint.qualifier !== null || isRowAfter(hint, cell);
+      if (this.#isFamilyHint) this.#family.set(cell.block, familyAt(cell), familyLength(cell));
       return;
     }
     this.#family.set(cell.block, familyAt(cell), familyLength(cell));
     this.#qualifier.set(cell.block, cell.qualifierAt, cell.qualifierLength);
   }
+}
+
+/** Whether it is the start of the least row behind the cell's. */
+function isRowAfter(hint: SeekKey, { block, rowAt, rowLength }: CellView): boolean {
+  const { row, rowAt: at, rowLength: length } = hint;
+  if (length !== rowLength + 1 || row[at + rowLength] !== 0) return false;
+  return compareRanges(block, rowAt, rowLength, row, at, rowLength) === 0;
 }

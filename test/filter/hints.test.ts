@@ -154,6 +154,34 @@ test('random filters find the same with their hints and without', async () => {
   expect(hinted).toBeGreaterThan(ROUNDS / 8);
 });
 
+test('a list of one of several within another finds what one list of them all finds', async () => {
+  let found = 0;
+  for (let seed = 1; seed <= ROUNDS / 2; seed++) {
+    const { random, stores, options, readPoint } = randomCase(seed);
+    const spec = normalizeScan({ ...options, raw: false, batch: 100_000, reversed: false });
+    const a = randomFilter(random, 2);
+    // One leaves the family of a row, the other the row: the list of both must not leave the row's other family.
+    const column = pick(random, ['', 'a', 'p', 'c0', 'c1']);
+    const b = pick(random, [columnPrefixFilter(column), columnRangeFilter({ max: column })]);
+    const c = prefixFilter(pick(random, ROW_NAMES));
+    const run = { spec: { ...spec, batch: 0x7fffffff }, readPoint, nowMs: NOW };
+    const rowsOf = (filter: FilterSpec): Promise<unknown> => {
+      const context: FilterContext = { reversed: false, random: () => 0 };
+      return runScan(stores, { ...run, filter: filterMaker(filter)(context) });
+    };
+    const want = await rowsOf(mustPassOne(a, b, c));
+    for (const nested of [
+      mustPassOne(a, mustPassOne(b, c)),
+      mustPassOne(mustPassOne(a, b), c),
+      mustPassOne(a, mustPassAll(mustPassOne(b, c))),
+    ]) {
+      expect(await rowsOf(nested), `seed ${seed}: ${filterToJson(nested)}`).toEqual(want);
+    }
+    if (JSON.stringify(want).length > 100) found++;
+  }
+  expect(found).toBeGreaterThan(ROUNDS / 16);
+});
+
 /** 40 rows r00 … r39 of 40 columns c00 … c39. */
 function grid(): TestStore {
   const two = (n: number): string => String(n).padStart(2, '0');
