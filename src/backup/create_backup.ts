@@ -88,9 +88,7 @@ export async function createBackup(
   server.archive.underWay.add(partial);
   try {
     await env.fs.ensureFolder(partial);
-    const backup = incremental
-      ? await incrementalBackup(target, set)
-      : await fullBackup(target);
+    const backup = incremental ? await incrementalBackup(target, set) : await fullBackup(target);
     await writeBackup(env, partial, backup);
     await env.fs.rename(partial, `${dest}/${id}`);
     await env.fs.syncFolder(dest);
@@ -272,6 +270,8 @@ async function fullBackup(target: Target): Promise<Omit<Backup, 'format' | 'vers
     replaces: [],
     parts: [],
   });
+  // A stamp of now: the moments since the last commit, which may be long ago, are covered, too.
+  await mark(server, id);
   const capture = await captureTables(server, names, (tso) =>
     options.standalone === true
       ? []

@@ -107,6 +107,23 @@ describe('states of any moment', () => {
       expect(sorted(await readState(store, asOf))).toEqual(sorted(transfers.at(asOf)));
   });
 
+  test('moments between the last commit and the backup are covered', async () => {
+    await store.admin.createTable({ name: 't', families: ['f'] });
+    await store.table('t').put('r', { 'f:q': '1' });
+    await env.timers.sleep(5);
+    const quiet = new Date(env.clock.nowMs());
+    await env.timers.sleep(5);
+    const full = await createBackup(store.server, 'backups');
+    expect(full.toTso >> 18n).toBeGreaterThan(BigInt(quiet.getTime()));
+    await env.timers.sleep(5);
+    const later = new Date(env.clock.nowMs());
+    await env.timers.sleep(5);
+    await createBackup(store.server, 'backups', { incremental: true });
+    await withRestored({ asOf: later }, async (restored) => {
+      expect((await restored.table('t').get('r'))?.text('f:q')).toBe('1');
+    });
+  });
+
   test('every cell, version and marker comes back with its write number', async () => {
     await store.admin.createTable({ name: 't', families: [{ name: 'f', VERSIONS: 2 }] });
     const table = store.table('t');

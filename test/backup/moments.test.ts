@@ -18,7 +18,16 @@ import { open } from '../../src/engine/index.ts';
 import type { EmbeddedConnection } from '../../src/engine/index.ts';
 import { seeded, simEnv } from '../../src/io/index.ts';
 import type { SeededRandom, SimEnv } from '../../src/io/index.ts';
-import { SUM, TABLES, Transfers, exportText, readState, setUp, sorted, sumOf } from './transfers.ts';
+import {
+  SUM,
+  TABLES,
+  Transfers,
+  exportText,
+  readState,
+  setUp,
+  sorted,
+  sumOf,
+} from './transfers.ts';
 
 const OPTIONS = {
   blockingSync: false,

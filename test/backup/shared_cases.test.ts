@@ -48,7 +48,10 @@ test('82: a label used again after an abort is listed twice, each with its own c
   const store = await open();
   await store.admin.createTable({ name: 't', families: ['f'] });
   const { transactions: verbs } = store;
-  const put = (row: string): { put: string; values: object } => ({ put: row, values: { 'f:q': '1' } });
+  const put = (row: string): { put: string; values: object } => ({
+    put: row,
+    values: { 'f:q': '1' },
+  });
   await verbs.begin({ label: 'a' });
   await verbs.load({ label: 'a' }, 0, [put('x'), put('y'), put('z')] as never, { table: 't' });
   await verbs.rollback({ label: 'a' });
@@ -57,11 +60,10 @@ test('82: a label used again after an abort is listed twice, each with its own c
   await verbs.prepare({ label: 'a' });
   await verbs.commit({ label: 'a' });
   const listed = (await verbs.list()).filter(({ label }) => label === 'a');
-  expect(
-    listed
-      .map(({ state, rows }) => `${state} ${rows}`)
-      .sort(),
-  ).toEqual(['ABORTED 3', 'COMMITTED 1']);
+  expect(listed.map(({ state, rows }) => `${state} ${rows}`).sort()).toEqual([
+    'ABORTED 3',
+    'COMMITTED 1',
+  ]);
   expect(await store.table('t').count()).toBe(1);
   await store.close();
 });
