@@ -128,9 +128,10 @@ export class ProtoReader {
   /** A view of the bytes: no copy. */
   bytes(): Uint8Array {
     const end = this.enter();
-    const bytes = this.buf.subarray(this.at, end);
+    const { buf, at } = this;
     this.at = end;
-    return bytes;
+    // Not by `subarray`: a Buffer's takes twice as long.
+    return new Uint8Array(buf.buffer, buf.byteOffset + at, end - at);
   }
 
   /** A copy of the bytes, for who keeps them. */
