@@ -10,6 +10,7 @@ import {
   normalizeRead,
   normalizeScan,
   toRow,
+  toValueBytes,
 } from '../model/index.ts';
 import type {
   Bytes,
@@ -24,12 +25,14 @@ import type {
   ScanOptions,
   ScanSpec,
   TransactTable,
+  Value,
   Values,
 } from '../model/index.ts';
 import { CellBatch, Memstore, PointReader, RegionScanner, openStores } from '../region/index.ts';
 import type { MutationBuffer, Region, SourceWishes, Store } from '../region/index.ts';
 import { CellEncoder, encodeDelete, encodePut, needsNewest } from './encode.ts';
 import type { RegionServer } from './region_server.ts';
+import { newFilter, oneRowOf, prepareFilter, prepareScan } from './read_filter.ts';
 import { conditionHolds, incremented } from './row_operations.ts';
 import type { TableState } from './table_state.ts';
 import { isOvertaken, rangeOfRow } from './written_since.ts';
@@ -122,9 +125,12 @@ export class TransactView implements GroupTransaction, TransactTable {
   async get(row: Bytes, options?: ReadOptions): Promise<Result | null> {
     const bytes = Uint8Array.from(toRow(row));
     const region = this.#region(bytes);
-    const spec = normalizeRead(options);
+    const spec = prepareFilter(normalizeRead(options));
     checkReadable(spec);
     for (const { family } of spec.families ?? []) this.table.familyIndex(family);
+    if (spec.filter !== null) {
+      return (await this.#scanRegion(region, oneRowOf(spec, bytes)))[0] ?? null;
+    }
     this.#noteRead(region, rangeOfRow(bytes));
     const stores = region.stores.map((store, i) => ({
       settings: store.settings,
@@ -161,7 +167,7 @@ export class TransactView implements GroupTransaction, TransactTable {
 
   async scan(options?: ScanOptions): Promise<Result[]> {
     if (this.#moment.isOver()) throw new IllegalArgumentException('the transaction is over');
-    const spec = normalizeScan(options);
+    const spec = prepareScan(normalizeScan(options));
     checkReadable(spec);
     for (const { family } of spec.families ?? []) this.table.familyIndex(family);
     const regions = this.#only === null ? [...this.table.regions] : [this.#only];
@@ -193,7 +199,7 @@ export class TransactView implements GroupTransaction, TransactTable {
       readHigh: high,
       readLow: low,
       nowMs,
-      filter: null,
+      filter: newFilter(cut, (below) => this.#moment.server.env.random.int(below)),
     });
     try {
       const results = await resultsOf(scanner, cut.limit);
@@ -243,6 +249,21 @@ export class TransactView implements GroupTransaction, TransactTable {
     }
     this.put(row, sums);
     return sums;
+  }
+
+  async append(
+    row: Bytes,
+    values: Readonly<Record<string, Value>>,
+  ): Promise<Readonly<Record<string, Uint8Array>>> {
+    const columns = Object.keys(values);
+    const result = await this.get(row, { columns });
+    const whole: Record<string, Uint8Array> = {};
+    for (const column of columns) {
+      const added = toValueBytes(values[column]!, 'An appended value');
+      whole[column] = Buffer.concat([result?.value(column) ?? new Uint8Array(0), added]);
+    }
+    this.put(row, whole);
+    return whole;
   }
 
   /** Keeps a write for the commit, and its cells for the reads until then. */
@@ -325,9 +346,9 @@ async function resultsOf(scanner: RegionScanner, limit: number): Promise<Result[
 
 /** Throws IllegalArgumentException. */
 function checkReadable(spec: ReadSpec): void {
-  if (spec.asOf !== null || spec.filter !== null || spec.readUncommitted) {
+  if (spec.asOf !== null || spec.readUncommitted) {
     throw new IllegalArgumentException(
-      'reads of a transaction take no asOf, filter or isolation: they see its own moment',
+      'reads of a transaction take no asOf or isolation: they see its own moment',
     );
   }
 }

@@ -150,6 +150,11 @@ export interface GroupTransaction {
     row: Bytes,
     amounts: Readonly<Record<string, bigint | number>>,
   ): Promise<Readonly<Record<string, bigint>>>;
+  /** Adds bytes at the end of values and answers these as they are then. */
+  append(
+    row: Bytes,
+    values: Readonly<Record<string, Value>>,
+  ): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
 /** A running scan. `for await` gives results one by one; the other forms avoid a promise a row. */

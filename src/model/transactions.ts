@@ -13,6 +13,7 @@ import type {
   ReadOptions,
   ScanOptions,
   Timestamp,
+  Value,
   Values,
 } from './requests.ts';
 import type { Result } from './result.ts';
@@ -235,6 +236,11 @@ export interface TransactTable {
     row: Bytes,
     amounts: Readonly<Record<string, bigint | number>>,
   ): Promise<Readonly<Record<string, bigint>>>;
+  /** Adds bytes at the end of values and answers these as they are then. */
+  append(
+    row: Bytes,
+    values: Readonly<Record<string, Value>>,
+  ): Promise<Readonly<Record<string, Uint8Array>>>;
 }
 
 /** Reads and writes over all tables, valid while its work runs. */

@@ -33,6 +33,33 @@ describe('transact over the whole store', () => {
     });
   });
 
+  test('appends, and reads with filters, see the transaction’s own writes', async () => {
+    await onStore(4, async (connection) => {
+      await connection.table('t').put('a', { 'f:q': 'one', 'f:r': '1' });
+      await connection.table('t').put('z', { 'f:q': 'two' });
+      const { value } = await connection.transact(async (tx) => {
+        const table = tx.table('t');
+        expect(Buffer.from((await table.append('a', { 'f:q': ', more' }))['f:q']!)).toEqual(
+          Buffer.from('one, more'),
+        );
+        await table.append('n', { 'f:q': 'new' });
+        table.put('p', { 'f:q': 'put' });
+        const filter = "ValueFilter (=, 'regexstring:^(one|new|put)')";
+        const found = (await table.scan({ filter })).map(({ rowText }) => rowText);
+        const cut = await table.get('a', { filter: "QualifierFilter (=, 'binary:r')" });
+        return [...found, ...cut!.cells.map(({ qualifier }) => Buffer.from(qualifier).toString())];
+      });
+      expect(value).toEqual(['a', 'n', 'p', 'r']);
+      expect(await contentOf(connection)).toEqual([
+        'a f:q=one, more',
+        'a f:r=1',
+        'n f:q=new',
+        'p f:q=put',
+        'z f:q=two',
+      ]);
+    });
+  });
+
   test('serializable by default: no write skew; snapshot allows it, and keeps the first committer', async () => {
     await onStore(2, async (connection) => {
       const onCall = async (options: WorkOptions): Promise<bigint[]> => {
