@@ -58,12 +58,16 @@ test('both stages have a Node that the package takes, and the image has what the
       expect(ignored).not.toContain(source);
     }
   }
-  for (const [, script] of all(build, 'RUN').join(' ').matchAll(/npm run (\S+)/g)) {
+  for (const [, script] of all(build, 'RUN')
+    .join(' ')
+    .matchAll(/npm run (\S+)/g)) {
     expect(scripts).toHaveProperty(script!);
   }
   // What stands in the repository, and what `npm ci` and `npm run build` make.
   const made = ['node_modules', 'dist'];
-  const copied = all(image, 'COPY').map((copy) => /^--from=build \/build\/(\S+) \S+$/.exec(copy)![1]!);
+  const copied = all(image, 'COPY').map(
+    (copy) => /^--from=build \/build\/(\S+) \S+$/.exec(copy)![1]!,
+  );
   for (const source of copied) {
     expect(made.includes(source) || existsSync(path.join(ROOT, source)), source).toBe(true);
   }

@@ -110,10 +110,7 @@ function checkAndPut(): Promise<unknown> {
 
 function get(): Promise<unknown> {
   const what = new Message().bytes(1, anyRow());
-  return client.call(
-    'Get',
-    new Message().message(1, regionOf('narrow')).message(2, what).finish(),
-  );
+  return client.call('Get', new Message().message(1, regionOf('narrow')).message(2, what).finish());
 }
 
 /** The whole table, as HBase's client asks for it: 2 MB an answer. Gives the bytes of cells. */

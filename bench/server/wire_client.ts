@@ -79,7 +79,7 @@ export function varintAt(buf: Buffer, at: number): number {
 /** The last value of each number in a message, by field. */
 export function numbersOf(message: Buffer): Map<number, number> {
   const numbers = new Map<number, number>();
-  for (let at = 0; at < message.length; ) {
+  for (let at = 0; at < message.length;) {
     const tag = varintAt(message, at);
     const value = (tag & 7) === 1 ? 0 : varintAt(message, varintEnd);
     at = (tag & 7) === 1 ? varintEnd + 8 : (tag & 7) === 2 ? varintEnd + value : varintEnd;

@@ -54,7 +54,7 @@ export function measureZstdFrame(data: Uint8Array, at: number): ZstdFrame {
   const { size, blocksAt, hasChecksum } = zstdFrameAt(data, at);
   let blockAt = blocksAt;
   let sizeMax = 0;
-  for (let isLast = false; !isLast; ) {
+  for (let isLast = false; !isLast;) {
     check(data.length - blockAt >= 3, 'a zstd block is cut off');
     const header = data[blockAt]! | (data[blockAt + 1]! << 8) | (data[blockAt + 2]! << 16);
     const type = (header >> 1) & 3;

@@ -77,7 +77,9 @@ describe('HbckService', () => {
 
   test('a region is open with its table, and is not made otherwise', async () => {
     const request = (state: number): Uint8Array =>
-      message().bytes(1, message().bytes(1, specifier(region)).int(2, state).finish()).finish();
+      message()
+        .bytes(1, message().bytes(1, specifier(region)).int(2, state).finish())
+        .finish();
     const answer = await hbck.call('SetRegionStateInMeta', request(3));
     expect(answer.messages(1).map((one) => [one.message(1)!.text(2), one.int(2, -1)])).toEqual([
       [region, 3],

@@ -117,8 +117,7 @@ describe("Hadoop's block stream", () => {
   /** Raw snappy: the length, then one literal. */
   const chunk = (text: string): Buffer =>
     Buffer.concat([Buffer.of(text.length, (text.length - 1) << 2), Buffer.from(text)]);
-  const framed = (text: string): Buffer =>
-    Buffer.concat([u32(chunk(text).length), chunk(text)]);
+  const framed = (text: string): Buffer => Buffer.concat([u32(chunk(text).length), chunk(text)]);
   const snappy = async (bytes: Buffer, sizeMax = 100): Promise<string> => {
     const codec = (await compressorOf('org.apache.hadoop.io.compress.SnappyCodec'))!;
     return Buffer.from(codec.decompress(bytes, sizeMax)).toString();
@@ -137,7 +136,10 @@ describe("Hadoop's block stream", () => {
     ['a chunk longer than its run', Buffer.concat([u32(1), framed('ab')])],
     ['an empty chunk', Buffer.concat([u32(2), u32(0), framed('ab')])],
     ['a chunk past the end', Buffer.concat([u32(2), u32(9), chunk('ab')])],
-    ['a length that no chunk can have', Buffer.concat([u32(90), u32(5), Buffer.of(90, 0, 0x61, 0, 0)])],
+    [
+      'a length that no chunk can have',
+      Buffer.concat([u32(90), u32(5), Buffer.of(90, 0, 0x61, 0, 0)]),
+    ],
   ])('%s is refused', async (_what, bytes) => {
     await expect(snappy(bytes)).rejects.toThrow(MalformedMessageException);
   });

@@ -45,8 +45,7 @@ export function hbckService(master: Master): RpcService {
       for (let i = request.ints(1).length; i > 0; i--) message.bool(1, false);
       return message.finish();
     },
-    ScheduleServerCrashProcedure: (request) =>
-      numbers(request.messages(1).map(() => NO_PROCEDURE)),
+    ScheduleServerCrashProcedure: (request) => numbers(request.messages(1).map(() => NO_PROCEDURE)),
     ScheduleSCPsForUnknownServers: nothing,
     RunHbckChore: () => boolMessage(1, true),
     FixMeta: nothing,
@@ -113,9 +112,7 @@ async function transits(
     const state = stateOf(master, decodeRegionSpecifier(specifier));
     const isBegun = state !== null && isWanted(state === OPEN);
     const asked = { kind: TRANSIT, owner: call.peer.user, nonce: null };
-    ids.push(
-      isBegun ? await master.procedures.run(asked, () => Promise.resolve()) : NO_PROCEDURE,
-    );
+    ids.push(isBegun ? await master.procedures.run(asked, () => Promise.resolve()) : NO_PROCEDURE);
   }
   return numbers(ids);
 }
