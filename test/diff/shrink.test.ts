@@ -113,10 +113,12 @@ describe('the shrinker', { timeout: 180_000 }, () => {
     expect(before).toBeGreaterThanOrEqual(STEPS_MIN);
     expect(splits).toEqual([]);
     expect(families).toHaveLength(1);
-    expect(steps.slice(1).map(({ op }) => op)).toEqual(['flush', 'get']);
-    // A put, an append or an increment of two columns.
-    expect(Object.values(steps[0]!).find(Array.isArray)).toHaveLength(2);
-    expect(Object.keys(steps[2]!).sort()).toEqual(['op', 'row']);
+    // The flush may stand on either side of the write: a put, an append or an increment of two columns.
+    expect(steps).toHaveLength(3);
+    expect(steps.filter(({ op }) => op === 'flush')).toHaveLength(1);
+    expect(Object.keys(steps.at(-1)!).sort()).toEqual(['op', 'row']);
+    const write = steps.slice(0, -1).find(({ op }) => op !== 'flush')!;
+    expect(Object.values(write).find(Array.isArray)).toHaveLength(2);
     expect(proof.want).toHaveLength(2);
     expect(proof.got).toHaveLength(1);
   });
