@@ -146,7 +146,12 @@ function save(): void {
     works.map((work) => ({ name: work.what, value: of(work), ours: !isPeer(work.what) }));
   writeFileSync(
     path.join(plots, `${name}-time.svg`),
-    plotOf('Backups and exports', 'ms, less is better', bars(({ ms }) => ms.median), subtitle),
+    plotOf(
+      'Backups and exports',
+      'ms, less is better',
+      bars(({ ms }) => ms.median),
+      subtitle,
+    ),
   );
   writeFileSync(
     path.join(plots, `${name}-cpu.svg`),

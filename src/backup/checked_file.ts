@@ -8,9 +8,16 @@ import { loadCrc32 } from './fast_crc.ts';
 import type { Crc32 } from './fast_crc.ts';
 import type { Work } from './work.ts';
 
-export const CHUNK_SIZE: number = 2 * 1024 * 1024;
+export const CHUNK_SIZE: number = 1024 * 1024;
+/**
+ * Bytes read at once of a file that is copied or checked whole: each piece goes through several threads, and on a busy
+ * machine each of them waits for its turn.
+ */
+const PIECE_SIZE: number = 4 * 1024 * 1024;
+/** As PIECE_SIZE where bytes a second are limited: small steps, so that a stop is noticed soon. */
+const PACED_PIECE_SIZE: number = 256 * 1024;
 /** Bytes between two syncs: the last one is short then, and none holds up the log's for long. */
-const SYNC_EVERY: number = 8 * CHUNK_SIZE;
+const SYNC_EVERY: number = 16 * 1024 * 1024;
 
 /** A file as a manifest lists it. */
 export interface FileEntry {
@@ -146,13 +153,14 @@ export async function* chunksOf(env: Env, path: string): AsyncGenerator<Uint8Arr
 
 /** Hands a file over in chunks, each valid until its promise settles: the next one is read meanwhile. */
 async function eachChunk(
-  env: Env,
+  work: Work,
   path: string,
   use: (chunk: Uint8Array) => Promise<void>,
 ): Promise<void> {
-  const handle = await env.fs.open(path, 'read');
-  let buf: Buffer = Buffer.allocUnsafeSlow(CHUNK_SIZE);
-  let ahead: Buffer | null = null;
+  const handle = await work.env.fs.open(path, 'read');
+  const size = work.isPaced ? PACED_PIECE_SIZE : PIECE_SIZE;
+  let buf = work.takeBuffer(size);
+  let ahead = work.takeBuffer(size);
   try {
     let at = 0;
     let length = await handle.read(buf, at);
@@ -160,12 +168,13 @@ async function eachChunk(
       at += length;
       const chunk = buf.subarray(0, length);
       if (length < buf.length) return await use(chunk);
-      ahead ??= Buffer.allocUnsafeSlow(CHUNK_SIZE);
       [length] = await Promise.all([handle.read(ahead, at), use(chunk)]);
       [buf, ahead] = [ahead, buf];
     }
   } finally {
-    await handle.close();
+    await handle.close(); // What is still being read ends first.
+    work.giveBuffer(buf);
+    work.giveBuffer(ahead);
   }
 }
 
@@ -174,7 +183,7 @@ export async function readEntry(work: Work, path: string): Promise<Omit<FileEntr
   const crc32 = await loadCrc32();
   let crc = 0;
   let sizeBytes = 0;
-  await eachChunk(work.env, path, (chunk) => {
+  await eachChunk(work, path, (chunk) => {
     crc = crc32(chunk, crc);
     sizeBytes += chunk.length;
     return work.step(chunk.length);
@@ -236,7 +245,7 @@ export async function copyChecked(
 async function copyFile(work: Work, from: string, to: string): Promise<Omit<FileEntry, 'path'>> {
   const writer = await CheckedWriter.create(work, to);
   try {
-    await eachChunk(work.env, from, (chunk) => {
+    await eachChunk(work, from, (chunk) => {
       writer.add(chunk);
       return writer.drain();
     });

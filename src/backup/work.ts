@@ -26,6 +26,7 @@ export class Work {
   readonly env: Env;
   readonly #options: WorkOptions;
   readonly #startMs: number;
+  readonly #buffers: Uint8Array[] = [];
   #what = '';
   #paced = 0;
   /** Whether files may still be cloned; false once the file system could not. */
@@ -39,6 +40,20 @@ export class Work {
     this.env = env;
     this.#options = options;
     this.#startMs = env.clock.monotonicMs();
+  }
+
+  /** A buffer for the time being: fresh memory costs more than to fill it. All of one run have one size. */
+  takeBuffer(sizeBytes: number): Uint8Array {
+    return this.#buffers.pop() ?? Buffer.allocUnsafeSlow(sizeBytes);
+  }
+
+  giveBuffer(buf: Uint8Array): void {
+    this.#buffers.push(buf);
+  }
+
+  /** Whether there is a limit of bytes a second. */
+  get isPaced(): boolean {
+    return (this.#options.bytesPerSecondMax ?? 0) > 0;
   }
 
   get elapsedMs(): number {

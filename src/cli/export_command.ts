@@ -118,7 +118,10 @@ export function addExportCommands(program: Command, context: CliContext): void {
     .option('--stop <ROW>', 'row to stop before')
     .option('--filter <TEXT>', "a filter in HBase's filter language")
     .option('--as-of <TIME>', 'as of a TSO or a time', parseAsOf)
-    .option('--compress <C>', 'none, gz, snappy, lz4, zstd; of SequenceFiles deflate, too; of text none, gz')
+    .option(
+      '--compress <C>',
+      'none, gz, snappy, lz4, zstd; of SequenceFiles deflate, too; of text none, gz',
+    )
     .addHelpText('after', EXPORT_HELP)
     .action(async (words: string[], _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<ExportFlags>();
