@@ -1,6 +1,6 @@
 /** `cellar stats`: figures of the store. */
 import type { Command } from 'commander';
-import type { StoreStatus } from '../model/index.ts';
+import type { PendingTransactions, StoreStatus } from '../model/index.ts';
 import type { CliContext, GlobalOptions } from './context.ts';
 import { fileLines } from './files_commands.ts';
 import { regionLines } from './region_commands.ts';
@@ -33,6 +33,13 @@ export function addStatsCommand(program: Command, context: CliContext): void {
     });
 }
 
+function pendingLines(pending: PendingTransactions | undefined): [string, unknown][] {
+  if (pending === undefined) return [];
+  const { open, prepared, oldestPreparedMs } = pending;
+  const age = oldestPreparedMs === null ? '' : `, the oldest for ${oldestPreparedMs / 1000} s`;
+  return [['transactions', `${open} open, ${prepared} prepared${age}`]];
+}
+
 /** One figure a line. */
 export function statusLines(status: StoreStatus): string[] {
   const figures: [string, unknown][] = [
@@ -45,6 +52,7 @@ export function statusLines(status: StoreStatus): string[] {
     ['memstore cells', status.memstoreCells],
     ['memstore bytes', `${status.memstoreHeapBytes} of ${status.memstoreLimitBytes}`],
     ['log bytes on disk', status.logBytes],
+    ...pendingLines(status.transactions),
     ...Object.entries(status.counters),
     ...(status.fatal === null ? [] : ([['fatal', status.fatal]] as [string, unknown][])),
   ];

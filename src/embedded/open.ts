@@ -10,6 +10,7 @@ import { put } from '../manifest/index.ts';
 import { IllegalArgumentException, TableNotFoundException, isHiddenTable } from '../model/index.ts';
 import type {
   Durability,
+  StoreStatus,
   Table,
   TransactResult,
   Transaction,
@@ -67,6 +68,11 @@ export class StoreConnection extends EmbeddedConnection implements Transactional
         commitOptions(server, table, mutation, { durability }),
     };
     return server.track(() => transactOverAll(parts, work, options));
+  }
+
+  override status(): StoreStatus {
+    const { registry } = this.transactions;
+    return { ...super.status(), transactions: registry.pending(this.server.env.clock.nowMs()) };
   }
 
   /** XA's verbs on the same transactions. */

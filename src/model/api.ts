@@ -391,9 +391,19 @@ export interface StoreStatus {
   readonly memstoreLimitBytes: number;
   readonly logBytes: number;
   readonly history: HistoryStatus;
+  /** Absent: the store is open without transactions. */
+  readonly transactions?: PendingTransactions;
   /** Set when the store takes no writes any more: why. */
   readonly fatal: string | null;
   readonly counters: Readonly<Record<string, number>>;
+}
+
+/** Transactions that are not decided. */
+export interface PendingTransactions {
+  readonly open: number;
+  readonly prepared: number;
+  /** For how long the oldest prepared one has waited; null when none does. */
+  readonly oldestPreparedMs: number | null;
 }
 
 /** What is kept of the past. */

@@ -1,7 +1,7 @@
 /** The transactions that are not decided, in memory, and those that are, in the ledger. */
 import type { RegionServer } from '../engine/index.ts';
 import { NamespaceNotFoundException } from '../model/index.ts';
-import type { TransactionFilter, TransactionStatus } from '../model/index.ts';
+import type { PendingTransactions, TransactionFilter, TransactionStatus } from '../model/index.ts';
 import type { Ledger } from './ledger.ts';
 import { badRequest } from './requests.ts';
 import { Txn, statusOfRecord } from './txn.ts';
@@ -87,6 +87,21 @@ export class Registry {
 
   all(): IterableIterator<Txn> {
     return this.#byId.values();
+  }
+
+  /** What waits for its decision. */
+  pending(nowMs: number): PendingTransactions {
+    let open = 0;
+    let prepared = 0;
+    let oldestMs: number | null = null;
+    for (const { state, preparedMs } of this.all()) {
+      if (state === 'OPEN') open++;
+      if (state !== 'PREPARED') continue;
+      prepared++;
+      if (preparedMs !== null && (oldestMs === null || preparedMs < oldestMs)) oldestMs = preparedMs;
+    }
+    const oldestPreparedMs = oldestMs === null ? null : Math.max(0, nowMs - oldestMs);
+    return { open, prepared, oldestPreparedMs };
   }
 
   openOf(producer: string): Txn[] {

@@ -20,6 +20,9 @@ describe('two-phase transactions', () => {
       const prepared = await txn.prepare();
       expect([prepared.state, prepared.rows, prepared.cells]).toEqual(['PREPARED', 2, 2]);
       expect(prepared.digest).toMatch(/^crc32c:[0-9a-f]{8}$/);
+      const pending = connection.status().transactions;
+      expect(pending).toMatchObject({ open: 0, prepared: 1 });
+      expect(pending?.oldestPreparedMs).toBeGreaterThanOrEqual(0);
       expect(await contentOf(connection)).toEqual(['a f:q=old']);
       const committed = await txn.commit();
       expect(committed.state).toBe('COMMITTED');

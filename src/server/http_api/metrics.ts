@@ -18,17 +18,11 @@ const TSO_COUNTERS = [
 
 /** The whole text, ending in a line feed. */
 export function transactionMetricsText({ server, transactions }: StoreConnection): string {
-  const nowMs = server.env.clock.nowMs();
   const { metrics: tso } = server.oracle;
   const { metrics, registry } = transactions;
-  const counts = { OPEN: 0, PREPARED: 0 };
-  let oldestMs: number | null = null;
-  for (const { state, preparedMs } of registry.all()) {
-    if (state !== 'OPEN' && state !== 'PREPARED') continue;
-    counts[state]++;
-    if (preparedMs !== null && (oldestMs === null || preparedMs < oldestMs)) oldestMs = preparedMs;
-  }
-  const ageMs = oldestMs === null ? 0 : Math.max(0, nowMs - oldestMs);
+  const pending = registry.pending(server.env.clock.nowMs());
+  const counts = { OPEN: pending.open, PREPARED: pending.prepared };
+  const ageMs = pending.oldestPreparedMs ?? 0;
   const snapshot = server.oracle.snapshot();
   return [
     ...TSO_COUNTERS.map((name) => counter(name, [['', tso[name]]])),
