@@ -65,7 +65,9 @@ async function history(spillBytes) {
   }
   const rows = [];
   for await (const result of table.scan()) {
-    rows.push([result.rowText, ...COLUMNS.map((column) => result.text(column) ?? 'null')].join('\t'));
+    rows.push(
+      [result.rowText, ...COLUMNS.map((column) => result.text(column) ?? 'null')].join('\t'),
+    );
   }
   await store.close();
   return { lines, rows };

@@ -55,8 +55,7 @@ export async function ingestion(dir: string, rows: number): Promise<Record<strin
     await timed(isWarm ? { wallMs: 0, cpuMs: 0 } : byTxn, async () => {
       const txn = staged.transaction({ label: `t${first}` });
       await txn.begin();
-      for (let b = 0; b < BATCHES; b++)
-        await txn.load(rowsFrom(first + b * BATCH), { table: 't' });
+      for (let b = 0; b < BATCHES; b++) await txn.load(rowsFrom(first + b * BATCH), { table: 't' });
       await txn.prepare();
       await txn.commit();
     });

@@ -57,7 +57,8 @@ export function foldBatches(
       }
       const size = length[index[i]!]!;
       if (folder.passes(buf, at[i]!, size)) output.add(buf, at[i]!, size);
-      else if (folder.isHolding) folder.hold(buf, at[i]!, size, { seq, index: index[i]!, loadedMs });
+      else if (folder.isHolding)
+        folder.hold(buf, at[i]!, size, { seq, index: index[i]!, loadedMs });
     }
     for (const held of folder.release()) output.add(held, 0, held.length);
     isFresh ||= folder.isFresh;

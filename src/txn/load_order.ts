@@ -47,7 +47,10 @@ interface Gathering {
   count: number;
 }
 
-function sortStore({ tableId, familyId, count }: Gathering, batches: readonly LoadBatch[]): StoreCells {
+function sortStore(
+  { tableId, familyId, count }: Gathering,
+  batches: readonly LoadBatch[],
+): StoreCells {
   const batch = new Uint32Array(count);
   const index = new Uint32Array(count);
   const at = new Uint32Array(count);

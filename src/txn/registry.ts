@@ -98,7 +98,8 @@ export class Registry {
       if (state === 'OPEN') open++;
       if (state !== 'PREPARED') continue;
       prepared++;
-      if (preparedMs !== null && (oldestMs === null || preparedMs < oldestMs)) oldestMs = preparedMs;
+      if (preparedMs !== null && (oldestMs === null || preparedMs < oldestMs))
+        oldestMs = preparedMs;
     }
     const oldestPreparedMs = oldestMs === null ? null : Math.max(0, nowMs - oldestMs);
     return { open, prepared, oldestPreparedMs };

@@ -65,8 +65,16 @@ export class BatchBuilder {
     const memory = pool.take(words + 12 * count);
     const bytes = new Uint8Array(memory, 0, size);
     bytes.set(buf.subarray(0, size));
-    const numbers = (n: number): Uint32Array => new Uint32Array(memory, words + 4 * n * count, count);
-    const batch = { seq, loadedMs, buf: bytes, at: numbers(0), length: numbers(1), store: numbers(2) };
+    const numbers = (n: number): Uint32Array =>
+      new Uint32Array(memory, words + 4 * n * count, count);
+    const batch = {
+      seq,
+      loadedMs,
+      buf: bytes,
+      at: numbers(0),
+      length: numbers(1),
+      store: numbers(2),
+    };
     for (let i = 0; i < count; i++) {
       batch.at[i] = at[i]!;
       batch.length[i] = length[i]!;

@@ -20,8 +20,7 @@ const operations: readonly LoadOperation[] = Array.from({ length: ROWS }, (_, i)
   put: `${'az'[i % 2]}${i}`,
   values: { 'f:q': `value ${i}` },
 }));
-const wanted = (): string[] =>
-  operations.map((_, i) => `${'az'[i % 2]}${i} f:q=value ${i}`).sort();
+const wanted = (): string[] => operations.map((_, i) => `${'az'[i % 2]}${i} f:q=value ${i}`).sort();
 
 async function fresh(env: SimEnv, options: StoreOptions): Promise<StoreConnection> {
   const connection = await openOn(env, options);
@@ -120,12 +119,7 @@ function call(connection: StoreConnection, verb: Verb): Promise<unknown> {
 }
 
 /** Runs the verbs up to `verb`, whose n-th change of the disk finds it full. Answers whether there was one. */
-async function fullAt(
-  env: SimEnv,
-  verb: Verb,
-  n: number,
-  options: StoreOptions,
-): Promise<boolean> {
+async function fullAt(env: SimEnv, verb: Verb, n: number, options: StoreOptions): Promise<boolean> {
   let connection = await openOn(env, options);
   await connection.admin.createTable({ name: 't', families: ['f', 'g'], SPLITS: ['m'] });
   await connection.transactions.fence('somebody');
@@ -200,7 +194,8 @@ test('a decision whose sync fails is OUTCOME_UNKNOWN; the repeat after the reope
     (async (): Promise<void> => {
       const connection = await fresh(env, {});
       await prepared(connection);
-      env.fs.failWhen = ({ kind, path }) => (kind === 'sync' && path.includes('/wal/') ? 'io' : null);
+      env.fs.failWhen = ({ kind, path }) =>
+        kind === 'sync' && path.includes('/wal/') ? 'io' : null;
       const unknown = await connection.transactions.commit(NAME).catch((error: unknown) => error);
       expect(unknown).toMatchObject({ code: 'OUTCOME_UNKNOWN', retryable: true });
       env.fs.failWhen = null;
