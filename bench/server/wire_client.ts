@@ -60,18 +60,22 @@ export function cellOf(row: Buffer, family: string, qualifier: string, value: Bu
   return cell;
 }
 
-/** Reads the varint at `at` of `buf`; gives its end in `varintEnd`. */
-let varintEnd = 0;
-export function varintAt(buf: Buffer, at: number): number {
-  let value = 0;
-  let factor = 1;
-  for (let i = at; ; i++) {
-    const byte = buf[i]!;
-    value += (byte & 0x7f) * factor;
-    factor *= 0x80;
-    if (byte < 0x80) {
-      varintEnd = i + 1;
-      return value;
+/** Reads varints, one behind the other. */
+class Varints {
+  readonly buf: Buffer;
+  at: number;
+
+  constructor(buf: Buffer, at = 0) {
+    this.buf = buf;
+    this.at = at;
+  }
+
+  next(): number {
+    let value = 0;
+    for (let factor = 1; ; factor *= 0x80) {
+      const byte = this.buf[this.at++]!;
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
     }
   }
 }
@@ -79,11 +83,16 @@ export function varintAt(buf: Buffer, at: number): number {
 /** The last value of each number in a message, by field. */
 export function numbersOf(message: Buffer): Map<number, number> {
   const numbers = new Map<number, number>();
-  for (let at = 0; at < message.length;) {
-    const tag = varintAt(message, at);
-    const value = (tag & 7) === 1 ? 0 : varintAt(message, varintEnd);
-    at = (tag & 7) === 1 ? varintEnd + 8 : (tag & 7) === 2 ? varintEnd + value : varintEnd;
-    if ((tag & 7) === 0) numbers.set(tag >>> 3, value);
+  const varints = new Varints(message);
+  while (varints.at < message.length) {
+    const tag = varints.next();
+    const wireType = tag & 7;
+    if (wireType === 1) varints.at += 8;
+    else {
+      const value = varints.next();
+      if (wireType === 2) varints.at += value;
+      else numbers.set(tag >>> 3, value);
+    }
   }
   return numbers;
 }
@@ -158,19 +167,24 @@ export class WireClient {
   }
 
   #answer(frame: Buffer): void {
-    const headerSize = varintAt(frame, 0);
-    const headerAt = varintEnd;
-    const header = frame.subarray(headerAt, headerAt + headerSize);
-    const waiting = this.#waiting.get(numbersOf(header).get(1) ?? 0);
-    this.#waiting.delete(numbersOf(header).get(1) ?? 0);
-    if (headerAt + headerSize === frame.length) {
+    const varints = new Varints(frame);
+    const headerSize = varints.next();
+    const headerEnd = varints.at + headerSize;
+    const header = frame.subarray(varints.at, headerEnd);
+    const callId = numbersOf(header).get(1) ?? 0;
+    const waiting = this.#waiting.get(callId);
+    this.#waiting.delete(callId);
+    if (headerEnd === frame.length) {
       waiting?.reject(new Error(header.toString('latin1')));
       return;
     }
-    const messageSize = varintAt(frame, headerAt + headerSize);
-    const messageAt = varintEnd;
-    const end = messageAt + messageSize;
-    waiting?.resolve({ message: frame.subarray(messageAt, end), cellBytes: frame.length - end });
+    varints.at = headerEnd;
+    const messageSize = varints.next();
+    const end = varints.at + messageSize;
+    waiting?.resolve({
+      message: frame.subarray(varints.at, end),
+      cellBytes: frame.length - end,
+    });
   }
 
   close(): void {
