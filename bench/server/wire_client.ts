@@ -102,9 +102,14 @@ export interface Answer {
   readonly cellBytes: number;
 }
 
+interface Waiting {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+}
+
 export class WireClient {
   readonly #socket: Socket;
-  readonly #waiting = new Map<number, { resolve(answer: Answer): void; reject(e: Error): void }>();
+  readonly #waiting = new Map<number, Waiting>();
   #chunks: Buffer[] = [];
   #size = 0;
   #wanted = 4;

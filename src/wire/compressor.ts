@@ -71,12 +71,12 @@ const COMPRESSORS: ReadonlyMap<string, Load> = new Map<string, Load>([
 ]);
 
 /** Whatever a library says of a block means that the block is damaged, or too large. */
-function checked({ compress, decompress }: StreamCodec): Compressor {
+function checked(codec: StreamCodec): Compressor {
   return {
-    compress,
+    compress: (block) => codec.compress(block),
     decompress: (block, sizeMax) => {
       try {
-        return decompress(block, sizeMax);
+        return codec.decompress(block, sizeMax);
       } catch (error) {
         throw new MalformedMessageException('Malformed cell block: it cannot be decompressed', {
           cause: error,
