@@ -110,12 +110,7 @@ function blocksText({ data, index, bloom }: BlocksRead): string {
   return [one('data', data), one('index', index), one('Bloom', bloom)].join('; ');
 }
 
-function movesText({
-  seeks,
-  steps,
-  lazySeeksSaved,
-  hints,
-}: ReadExplanation['totals']): string {
+function movesText({ seeks, steps, lazySeeksSaved, hints }: ReadExplanation['totals']): string {
   return `${seeks} seek(s), ${steps} step(s), ${lazySeeksSaved} lazy seek(s) saved, ${hintsText(hints)}`;
 }
 

@@ -3,7 +3,13 @@
  * which blocks it used, what became of the cells. The read is the ordinary one; its results are counted and dropped.
  */
 import { END, WAIT, compareBytes } from '../cell/index.ts';
-import { IllegalArgumentException, normalizeRead, normalizeScan, shown, toRow } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  normalizeRead,
+  normalizeScan,
+  shown,
+  toRow,
+} from '../model/index.ts';
 import type {
   BlockCounts,
   BlocksRead,

@@ -91,7 +91,8 @@ const ENTRIES: Readonly<Record<string, Entry>> = {
   FilterList: {
     sample: { type: 'FilterList', operator: 'MUST_PASS_ALL', filters: [] },
     passes: 'what passes all of its filters, or one of them',
-    jumps: 'ALL: the farthest jump; ONE: the nearest, and a hint only if every filter gives one or has left the row',
+    jumps:
+      'ALL: the farthest jump; ONE: the nearest, and a hint only if every filter gives one or has left the row',
     state: "its filters'; ONE: where each of them wants to go on",
     cost: 'its filters, ALL up to the first that drops the cell, behind it those that hint',
   },

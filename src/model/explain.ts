@@ -4,8 +4,7 @@ import type { ReadOptions, ScanOptions } from './requests.ts';
 
 /** The read to explain, as `get` and `scan` take it. */
 export type ExplainTarget =
-  | { readonly get: Bytes; readonly options?: ReadOptions }
-  | { readonly scan: ScanOptions };
+  { readonly get: Bytes; readonly options?: ReadOptions } | { readonly scan: ScanOptions };
 
 /**
  * Why a region was not read: its rows lie outside those asked for; the rows that were wanted had been found before it; or

@@ -52,9 +52,17 @@ test('of a scan, as text', async () => {
   expect(others[8]).toBe(
     '  family f: 6 looked at: 3 returned, 1 marker(s), 1 by markers, 1 versions too many; 0 hint(s), 0 followed; 0 lazy seek(s) saved',
   );
-  expect(others[9]!.trim().split(/\s+/)).toEqual(
-    ['SOURCE', 'CELLS', 'BYTES', 'SEEKS', 'STEPS', 'DATA', 'INDEX', 'BLOOM', 'NOTE'],
-  );
+  expect(others[9]!.trim().split(/\s+/)).toEqual([
+    'SOURCE',
+    'CELLS',
+    'BYTES',
+    'SEEKS',
+    'STEPS',
+    'DATA',
+    'INDEX',
+    'BLOOM',
+    'NOTE',
+  ]);
   expect(others.slice(10).map((line) => line.trim().split(/\s+/)[0]!.split('/')[0])).toEqual([
     'memstore',
     'data',
@@ -67,7 +75,12 @@ test('of a get and of a scan, as JSON', async () => {
   expect(get).toMatchObject({
     table: 't',
     operation: 'get',
-    totals: { filesRead: 1, filesRuledOut: 1, rowsReturned: 1, cells: { lookedAt: 1, returned: 1 } },
+    totals: {
+      filesRead: 1,
+      filesRuledOut: 1,
+      rowsReturned: 1,
+      cells: { lookedAt: 1, returned: 1 },
+    },
     regions: [
       {
         startKey: '',

@@ -5,12 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { open } from '../../src/engine/index.ts';
 import type { EmbeddedConnection } from '../../src/engine/index.ts';
-import {
-  FILTER_TYPES,
-  filterFromJson,
-  filterToJson,
-  parseFilter,
-} from '../../src/filter/index.ts';
+import { FILTER_TYPES, filterFromJson, filterToJson, parseFilter } from '../../src/filter/index.ts';
 import {
   bigDecimalComparator,
   binaryComparator,
@@ -128,20 +123,12 @@ const FILTERS: readonly (readonly [FilterSpec, string, string?])[] = [
   [multiRowRangeFilter([{ start: 'r2', stop: 'r3' }]), R2],
   [fuzzyRowFilter([{ pattern: '?2', mask: [1, 0] }]), R2],
   [skipFilter(valueFilter('NOT_EQUAL', '0')), `${R1} ${R2}`, "SKIP ValueFilter(!=,'binary:0')"],
-  [
-    whileMatchFilter(rowFilter('NOT_EQUAL', 'r2')),
-    R1,
-    "WHILE RowFilter(!=,'binary:r2')",
-  ],
+  [whileMatchFilter(rowFilter('NOT_EQUAL', 'r2')), R1, "WHILE RowFilter(!=,'binary:r2')"],
   [rowFilter('GREATER', 'r1'), `${R2} ${R3}`, "RowFilter(>,'binary:r1')"],
   [familyFilter('EQUAL', 'f'), 'r1(f:a=1 f:b=2) r2(f:a=1 f:b=2)', "FamilyFilter(=,'binary:f')"],
   [qualifierFilter('LESS', 'b'), 'r1(f:a=1) r2(f:a=1)', "QualifierFilter(<,'binary:b')"],
   [valueFilter('EQUAL', '0'), R3, "ValueFilter(=,'binary:0')"],
-  [
-    dependentColumnFilter(['f', 'a']),
-    'r1(f:a=1) r2(f:a=1)',
-    "DependentColumnFilter('f','a')",
-  ],
+  [dependentColumnFilter(['f', 'a']), 'r1(f:a=1) r2(f:a=1)', "DependentColumnFilter('f','a')"],
   [
     singleColumnValueFilter(['f', 'a'], 'EQUAL', '1', { filterIfMissing: true }),
     `${R1} ${R2}`,
@@ -212,26 +199,30 @@ describe('each filter', () => {
         cellsText(got === null ? [] : [got]),
       );
       expect(await table.exists('r1', { filter: spec })).toBe(got !== null);
-      const { processed } = await table.checkAndMutate(
-        'r1',
-        { filter: spec },
-        { delete: 'other', spec: { columns: ['f:none'], ts: 1 } } as never,
-      ).catch((error: unknown) => {
-        // The action is of another row, so nothing is ever written.
-        expect((error as Error).name).toBe('WrongRowIOException');
-        return { processed: true };
-      });
+      const { processed } = await table
+        .checkAndMutate('r1', { filter: spec }, {
+          delete: 'other',
+          spec: { columns: ['f:none'], ts: 1 },
+        } as never)
+        .catch((error: unknown) => {
+          // The action is of another row, so nothing is ever written.
+          expect((error as Error).name).toBe('WrongRowIOException');
+          return { processed: true };
+        });
       expect(processed).toBe(got !== null);
     },
   );
 
-  test.each(FILTERS.map(([spec]) => [spec.type, spec] as const))('%s, reversed', async (_, spec) => {
-    const forward = await table.count({ filter: spec });
-    const backward = await table.count({ filter: spec, reversed: true });
-    // What stops somewhere stops elsewhere from the other end.
-    const stops = ['InclusiveStopFilter', 'WhileMatchFilter'].includes(spec.type);
-    if (!stops) expect(backward).toBe(forward);
-  });
+  test.each(FILTERS.map(([spec]) => [spec.type, spec] as const))(
+    '%s, reversed',
+    async (_, spec) => {
+      const forward = await table.count({ filter: spec });
+      const backward = await table.count({ filter: spec, reversed: true });
+      // What stops somewhere stops elsewhere from the other end.
+      const stops = ['InclusiveStopFilter', 'WhileMatchFilter'].includes(spec.type);
+      if (!stops) expect(backward).toBe(forward);
+    },
+  );
 });
 
 describe('each comparator', () => {

@@ -167,35 +167,44 @@ describe('files', () => {
     await run.do(run.store.close());
   });
 
-  test.each([64 << 20, 0])('ruled out by the filter of columns, with a cache of %i bytes', async (blockCacheBytes) => {
-    const run = await begin([{ name: 'f', BLOOMFILTER: 'ROWCOL', VERSIONS: 5 }], { blockCacheBytes });
-    const table = run.store.table('t');
-    // Each file has the row, and two columns of it; the last has a marker of the family in another row.
-    for (const [i, columns] of [['a', 'b'], ['b', 'c'], ['c', 'd']].entries()) {
-      const values = Object.fromEntries(columns.map((column) => [`f:${column}`, `${i}`]));
-      await run.do(table.put('r', values, { ts: 10 * (i + 1) }));
-      await run.do(table.put('r2', values, { ts: 10 * (i + 1) }));
-      if (i === 2) await run.do(table.delete('r2', { families: ['f'], ts: 15 }));
-      await run.do(run.store.admin.flush('t'));
-    }
-    const absent = 'column Bloom filter';
-    const get = async (row: string, columns: string[]): Promise<[unknown, number]> => {
-      const options = { columns, versions: 5 };
-      const result = await run.do(table.get(row, options));
-      const explanation = await run.explain({ get: row, options });
-      expect(explanation.totals.cells.returned).toBe(result?.size ?? 0);
-      return [ruledOutOf(explanation), result?.size ?? 0];
-    };
-    expect(await get('r', ['f:a'])).toEqual([[null, absent, absent], 1]);
-    expect(await get('r', ['f:b'])).toEqual([[null, null, absent], 2]);
-    expect(await get('r', ['f:d', 'f:none'])).toEqual([[absent, absent, null], 1]);
-    expect(await get('r', ['f:none'])).toEqual([[absent, absent, absent], 0]);
-    // The marker hides what is older: its file is asked whatever its columns are.
-    expect(await get('r2', ['f:a'])).toEqual([[null, absent, null], 0]);
-    expect(await get('r2', ['f:c'])).toEqual([[absent, null, null], 2]);
-    expect((await run.explain({ get: 'r' })).totals.filesRead).toBe(3);
-    await run.do(run.store.close());
-  });
+  test.each([64 << 20, 0])(
+    'ruled out by the filter of columns, with a cache of %i bytes',
+    async (blockCacheBytes) => {
+      const run = await begin([{ name: 'f', BLOOMFILTER: 'ROWCOL', VERSIONS: 5 }], {
+        blockCacheBytes,
+      });
+      const table = run.store.table('t');
+      // Each file has the row, and two columns of it; the last has a marker of the family in another row.
+      for (const [i, columns] of [
+        ['a', 'b'],
+        ['b', 'c'],
+        ['c', 'd'],
+      ].entries()) {
+        const values = Object.fromEntries(columns.map((column) => [`f:${column}`, `${i}`]));
+        await run.do(table.put('r', values, { ts: 10 * (i + 1) }));
+        await run.do(table.put('r2', values, { ts: 10 * (i + 1) }));
+        if (i === 2) await run.do(table.delete('r2', { families: ['f'], ts: 15 }));
+        await run.do(run.store.admin.flush('t'));
+      }
+      const absent = 'column Bloom filter';
+      const get = async (row: string, columns: string[]): Promise<[unknown, number]> => {
+        const options = { columns, versions: 5 };
+        const result = await run.do(table.get(row, options));
+        const explanation = await run.explain({ get: row, options });
+        expect(explanation.totals.cells.returned).toBe(result?.size ?? 0);
+        return [ruledOutOf(explanation), result?.size ?? 0];
+      };
+      expect(await get('r', ['f:a'])).toEqual([[null, absent, absent], 1]);
+      expect(await get('r', ['f:b'])).toEqual([[null, null, absent], 2]);
+      expect(await get('r', ['f:d', 'f:none'])).toEqual([[absent, absent, null], 1]);
+      expect(await get('r', ['f:none'])).toEqual([[absent, absent, absent], 0]);
+      // The marker hides what is older: its file is asked whatever its columns are.
+      expect(await get('r2', ['f:a'])).toEqual([[null, absent, null], 0]);
+      expect(await get('r2', ['f:c'])).toEqual([[absent, null, null], 2]);
+      expect((await run.explain({ get: 'r' })).totals.filesRead).toBe(3);
+      await run.do(run.store.close());
+    },
+  );
 
   test('ruled out by the TTL, and by the moment of the read', async () => {
     const run = await begin([{ name: 'f', TTL: 100 }]);
@@ -258,12 +267,9 @@ describe('regions', () => {
       'limit',
       'limit',
     ]);
-    expect(await whyOf({ scan: { start: 'bb', stop: 'b', stopInclusive: true, reversed: true } })).toEqual([
-      'key range',
-      null,
-      'key range',
-      'key range',
-    ]);
+    expect(
+      await whyOf({ scan: { start: 'bb', stop: 'b', stopInclusive: true, reversed: true } }),
+    ).toEqual(['key range', null, 'key range', 'key range']);
     expect(await whyOf({ get: 'c' })).toEqual(['key range', 'key range', null, 'key range']);
     const { totals } = await run.explain({ get: 'c' }, 'split');
     expect(totals).toMatchObject({ regionsRead: 1, regionsRuledOut: 3, rowsReturned: 1 });
@@ -324,9 +330,7 @@ describe('what became of the cells', () => {
       async (run) => {
         await put(run, 'r', 'f:a', NOW - 200_000);
         await put(run, 'r', 'f:b', NOW - 1000);
-        await run.do(
-          run.store.table('t').put('r', { 'f:c': 'v' }, { ts: NOW - 1000, ttl: 500 }),
-        );
+        await run.do(run.store.table('t').put('r', { 'f:c': 'v' }, { ts: NOW - 1000, ttl: 500 }));
       },
       { get: 'r' },
       [{ name: 'f', TTL: 100 }],

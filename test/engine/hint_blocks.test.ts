@@ -44,7 +44,10 @@ beforeAll(async () => {
   const family = (letter: string): object => ({ name: letter, BLOCKSIZE: 1024, VERSIONS: 5000 });
   const families = { wide: ['f'], tall: ['a', 'b'], deep: ['f'] };
   for (const [table, letters] of Object.entries(families)) {
-    const spec = { name: table, families: letters.map((letter) => family(letter) as { name: string }) };
+    const spec = {
+      name: table,
+      families: letters.map((letter) => family(letter) as { name: string }),
+    };
     await env.drive(store.admin.createTable(spec));
   }
   const indexes = Array.from({ length: COUNT }, (_, i) => i);
@@ -102,7 +105,12 @@ describe('columns of a wide row', () => {
   });
 
   const cases: readonly Case[] = [
-    ['ColumnRangeFilter', columnRangeFilter({ min: 'c1000', max: 'c1009', maxInclusive: true }), 11, 4],
+    [
+      'ColumnRangeFilter',
+      columnRangeFilter({ min: 'c1000', max: 'c1009', maxInclusive: true }),
+      11,
+      4,
+    ],
     ['ColumnPrefixFilter', columnPrefixFilter('c100'), 11, 4],
     ['MultipleColumnPrefixFilter', multipleColumnPrefixFilter('c050', 'c100', 'c150'), 31, 9],
     [
@@ -138,9 +146,7 @@ describe('columns of a wide row', () => {
     expectFew({ given: 1, cells, blocks }).check(await explain('wide', { filter }));
     // Backwards, a list of one of several walks.
     if (name.includes('one of two')) return;
-    expectFew({ given: 1, cells, blocks }).check(
-      await explain('wide', { filter, reversed: true }),
-    );
+    expectFew({ given: 1, cells, blocks }).check(await explain('wide', { filter, reversed: true }));
   });
 
   test('one of two, of which one gives no hint, reads on', async () => {
@@ -196,7 +202,12 @@ describe('rows of a tall table', () => {
     ['MultiRowRangeFilter', ranges, 5, 7],
     ['PrefixFilter', prefixFilter('r150'), 10, 4],
     ['all of two', mustPassAll(ranges, fuzzy), 2, 7],
-    ['one of two', mustPassOne(fuzzy, multiRowRangeFilter([{ start: 'r1000', stop: 'r1002' }])), 4, 9],
+    [
+      'one of two',
+      mustPassOne(fuzzy, multiRowRangeFilter([{ start: 'r1000', stop: 'r1002' }])),
+      4,
+      9,
+    ],
     ['all, the hint last', mustPassAll(valueFilter('EQUAL', VALUE), ranges), 5, 7],
   ];
   test.each(cases)('%s', async (_, filter, cells, blocks) => {

@@ -319,28 +319,33 @@ describe('increments, appends and conditions', () => {
     }
   });
 
-  cases(134, 137, 'a cell too large; conditions with a time range, results of their actions', async () => {
-    await make();
-    const big = Buffer.alloc(11_534_336);
-    say('server 11MB cell', await refusal(() => table.put('big', { 'f:q': big })));
-    await run(table.put('r', { 'f:q': 'v' }, { ts: 50 }));
-    const ranged = await run(
-      table.checkAndMutate(
-        'r',
-        { column: 'f:q', value: 'v', timeRange: { min: 0, max: 10 } },
-        { put: 'r', values: { 'f:n': 'x' } },
-      ),
-    );
-    say('CAM timerange', `OK ${ranged.processed}`);
-    const condition = { column: 'f:q', value: 'v' };
-    const increment = { increment: 'r', amounts: { 'f:n': 3n } };
-    const one = await run(table.checkAndMutate('r', condition, increment));
-    say('CAM increment result', `OK ${one.processed} ${resultText(one.result)}`);
-    const row = await run(
-      table.checkAndMutate('r', condition, [increment, { put: 'r', values: { 'f:p': 'x' } }]),
-    );
-    say('CAM RowMutations w/ increment', `OK ${row.processed} ${resultText(row.result)}`);
-  });
+  cases(
+    134,
+    137,
+    'a cell too large; conditions with a time range, results of their actions',
+    async () => {
+      await make();
+      const big = Buffer.alloc(11_534_336);
+      say('server 11MB cell', await refusal(() => table.put('big', { 'f:q': big })));
+      await run(table.put('r', { 'f:q': 'v' }, { ts: 50 }));
+      const ranged = await run(
+        table.checkAndMutate(
+          'r',
+          { column: 'f:q', value: 'v', timeRange: { min: 0, max: 10 } },
+          { put: 'r', values: { 'f:n': 'x' } },
+        ),
+      );
+      say('CAM timerange', `OK ${ranged.processed}`);
+      const condition = { column: 'f:q', value: 'v' };
+      const increment = { increment: 'r', amounts: { 'f:n': 3n } };
+      const one = await run(table.checkAndMutate('r', condition, increment));
+      say('CAM increment result', `OK ${one.processed} ${resultText(one.result)}`);
+      const row = await run(
+        table.checkAndMutate('r', condition, [increment, { put: 'r', values: { 'f:p': 'x' } }]),
+      );
+      say('CAM RowMutations w/ increment', `OK ${row.processed} ${resultText(row.result)}`);
+    },
+  );
 });
 
 describe('arguments, times and columns', () => {
@@ -352,7 +357,10 @@ describe('arguments, times and columns', () => {
     const written = async (work: Promise<unknown>): Promise<string> =>
       typeof (await run(work)) === 'bigint' ? 'OK 1' : 'no TSO';
     say('delete nonexist', await written(table.delete('nonexist')));
-    say('deleteColumn latest on nonexist', await written(table.delete('nonexist', { versions: ['f:q'] })));
+    say(
+      'deleteColumn latest on nonexist',
+      await written(table.delete('nonexist', { versions: ['f:q'] })),
+    );
     say('nonexist RAW', `… ${await raw()} …`);
     say('row 32767', await written(table.put('r'.repeat(32_767), { 'f:q': 'v' })));
     say('row 32768', await refusal(() => table.put('r'.repeat(32_768), { 'f:q': 'v' })));

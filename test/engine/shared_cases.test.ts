@@ -282,7 +282,9 @@ describe('conditions, counters, row mutations', () => {
     expect(await refusal(() => store.admin.createTable(spec))).toMatch(/VERSIONS/);
     const family = { name: 'f', SPLIT_POLICY: 'x', MAX_FILESIZE: 3 };
     const wrong = { name: 't', families: [family as FamilySpec] };
-    expect(await refusal(() => store.admin.createTable(wrong))).toMatch(/MAX_FILESIZE|SPLIT_POLICY/);
+    expect(await refusal(() => store.admin.createTable(wrong))).toMatch(
+      /MAX_FILESIZE|SPLIT_POLICY/,
+    );
     expect(await run(store.admin.tableExists('t'))).toBe(false);
   });
 });
