@@ -136,7 +136,7 @@ async function fullAt(env: SimEnv, verb: Verb, n: number, options: StoreOptions)
   if (failure !== null) {
     expect(failure).toBeInstanceOf(StoreException);
     const isKnown = failure instanceof DiskFullException || (failure as StoreException).retryable;
-    expect(isKnown, String(failure)).toBe(true);
+    expect(isKnown, (failure as Error).message).toBe(true);
     expect(await contentOf(connection)).toEqual([]);
   }
   // A log that failed takes nothing more: the next opening knows what became of it.
