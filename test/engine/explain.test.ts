@@ -78,7 +78,8 @@ const ruledOutOf = (explanation: ReadExplanation): (string | null)[] =>
     .reverse();
 
 function expectSum({ totals: { cells } }: ReadExplanation): void {
-  const hidden = Object.values(cells.hidden).reduce((sum, count: number) => sum + count, 0);
+  const counts: number[] = Object.values({ ...cells.hidden });
+  const hidden = counts.reduce((sum, count) => sum + count, 0);
   expect(cells.lookedAt).toBe(cells.returned + cells.markers + hidden);
 }
 

@@ -88,9 +88,9 @@ function say(name: string, outcome: string): void {
 }
 
 /** The class that the work was refused with. */
-async function refusal(work: () => Promise<unknown> | unknown): Promise<string> {
+async function refusal(work: () => Promise<unknown>): Promise<string> {
   try {
-    await run(Promise.resolve(work()));
+    await run(work());
     return 'no refusal';
   } catch (error) {
     return (error as Error).name;
