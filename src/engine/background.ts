@@ -34,6 +34,9 @@ const COMPACTIONS_MAX = 1;
 const COMPACTION_CHECK_MS = 10_000;
 /** A region is not flushed for memory while it holds less than this share of the limit, others being flushed already. */
 const SHARE_MIN = 1 / 16;
+/** Regions that hold less are flushed together: so many at most, until they give this share of the limit free. */
+const TOGETHER_MAX = 128;
+const TOGETHER_SHARE = 1 / 8;
 
 export interface BackgroundParts {
   readonly env: Env;
@@ -127,25 +130,48 @@ export class Background {
     const largest = this.#largest();
     if (largest === null) return;
     const share = activeHeapBytes(largest.region) / this.#parts.settings.memstoreBytes;
-    if (this.flusher.runningCount > 0 && share < SHARE_MIN) return;
-    this.flusher.request(largest.table, largest.region);
+    if (share >= SHARE_MIN) this.flusher.request(largest.table, largest.region);
+    else if (this.flusher.runningCount === 0) this.#flushSmall();
+  }
+
+  /** No region holds much: the fullest are flushed together, until that gives a fair share of the memory free. */
+  #flushSmall(): void {
+    const fullest = [...this.#unflushed()]
+      .map((place) => ({ place, bytes: activeHeapBytes(place.region) }))
+      .sort((a, b) => b.bytes - a.bytes)
+      .slice(0, TOGETHER_MAX);
+    const wanted = TOGETHER_SHARE * this.#parts.settings.memstoreBytes;
+    const places: RegionPlace[] = [];
+    let sum = 0;
+    for (const { place, bytes } of fullest) {
+      if (sum >= wanted) break;
+      places.push(place);
+      sum += bytes;
+    }
+    this.flusher.requestTogether(places);
   }
 
   /** The region with the largest active memstores that is not being flushed; null if none holds cells. */
   #largest(): RegionPlace | null {
     let largest: RegionPlace | null = null;
     let most = 0;
-    for (const table of this.#parts.catalog.tables()) {
-      for (const region of table.regions) {
-        if (this.flusher.isFlushing(region) || region.memstoreCells === 0) continue;
-        const bytes = activeHeapBytes(region);
-        if (bytes > most) {
-          most = bytes;
-          largest = { table, region };
-        }
+    for (const place of this.#unflushed()) {
+      const bytes = activeHeapBytes(place.region);
+      if (bytes > most) {
+        most = bytes;
+        largest = place;
       }
     }
     return largest;
+  }
+
+  /** Regions that hold cells and are not being flushed. */
+  *#unflushed(): Generator<RegionPlace> {
+    for (const table of this.#parts.catalog.tables()) {
+      for (const region of table.regions) {
+        if (!this.flusher.isFlushing(region) && region.memstoreCells > 0) yield { table, region };
+      }
+    }
   }
 
   /** The region has new files: they may want compacting. */

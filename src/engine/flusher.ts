@@ -74,6 +74,8 @@ function switchOf(
   };
 }
 
+const regionsOf = (places: readonly RegionPlace[]): Region[] => places.map(({ region }) => region);
+
 export class Flusher {
   readonly #parts: FlusherParts;
   readonly #running = new Map<Region, Promise<void>>();
@@ -112,6 +114,18 @@ export class Flusher {
       this.#retryLater(table, region, error),
     );
     void this.#run([region], flush);
+  }
+
+  /** As `request`, for several regions in one switch: many that hold little would spend their time on syncs. */
+  requestTogether(places: readonly RegionPlace[]): void {
+    const free = places.filter(({ region }) => !this.isFlushing(region));
+    if (this.#isStopped || free.length === 0) return;
+    const flush = this.#begin(`flush ${free.length} regions`, free, () => []).catch(
+      (error: unknown) => {
+        for (const { table, region } of free) this.#retryLater(table, region, error);
+      },
+    );
+    void this.#run(regionsOf(free), flush);
   }
 
   #retryLater(table: TableState, region: Region, error: unknown): void {
@@ -155,15 +169,20 @@ export class Flusher {
     further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[],
     switched: (flushedTso: bigint) => void = () => undefined,
   ): Promise<void> {
+    return this.#run(regionsOf(places), this.#begin(what, places, further, switched));
+  }
+
+  #begin(
+    what: string,
+    places: readonly RegionPlace[],
+    further: (flushedTso: bigint, files: readonly FileRecord[]) => readonly Edit[],
+    switched: (flushedTso: bigint) => void = () => undefined,
+  ): Promise<void> {
     const { appliedHigh, appliedLow } = this.#parts.readPoint;
     const flushedTso = joinHalves(appliedHigh, appliedLow);
     const before = places.flatMap(({ region }) => this.#running.get(region) ?? []);
     for (const { table, region } of places) this.#freeze(table, region);
-    const work = this.#flushTogether({ what, places, before, flushedTso, further, switched });
-    return this.#run(
-      places.map(({ region }) => region),
-      work,
-    );
+    return this.#flushTogether({ what, places, before, flushedTso, further, switched });
   }
 
   async #flushTogether(flush: {
@@ -179,17 +198,14 @@ export class Flusher {
     // What they froze earlier is either in files then, or still frozen and in ours.
     await Promise.allSettled(flush.before);
     await syncLog();
-    const switches: StoreSwitch[] = [];
     const written: Frozen[] = [];
     for (const { table, region } of places) {
       for (const store of region.stores) {
-        if (store.frozen.length === 0) continue;
-        const memstores = store.frozen;
-        written.push({ table, region, store, memstores });
-        const output = await this.#write(table, region, store, memstores, true);
-        switches.push(switchOf({ table, region, store }, output, flushedTso, true));
+        if (store.frozen.length > 0)
+          written.push({ table, region, store, memstores: store.frozen });
       }
     }
+    const switches = await this.#writeAll(written, flushedTso);
     const applied = (): void => {
       for (const frozen of written) if (isLive(frozen)) release(queue, frozen);
       flush.switched(flushedTso);
@@ -198,7 +214,22 @@ export class Flusher {
       flush.further(flushedTso, files),
     );
     if (written.length > 0) this.flushes++;
-    for (const { table, region } of places) this.#parts.flushed(table, region);
+    for (const { table, region } of places) {
+      if (table.holdsRegion(region)) this.#parts.flushed(table, region);
+    }
+  }
+
+  /** Side by side, as many as there are workers. Rejects when none is being written any more. */
+  async #writeAll(parts: readonly Frozen[], flushedTso: bigint): Promise<StoreSwitch[]> {
+    const outputs = await Promise.allSettled(
+      parts.map(({ table, region, store, memstores }) =>
+        this.#write(table, region, store, memstores, true),
+      ),
+    );
+    return outputs.map((output, i) => {
+      if (output.status === 'rejected') throw output.reason;
+      return switchOf(parts[i]!, output.value, flushedTso, true);
+    });
   }
 
   async #flush(table: TableState, region: Region): Promise<void> {
