@@ -74,10 +74,13 @@ export class Generator {
     const random = this.#random;
     const families = ['f', 'g'].slice(0, 1 + random.int(2)).map((name) => this.#family(name));
     const events = this.#events(families);
+    // Regions of a few cases have files that HBase passes over by their times (README.md).
+    const isNew = families.some((family) => 'NEW_VERSION_BEHAVIOR' in family);
     const hasSplits = random.chance(0.5);
     const tables = {
       families,
-      splits: hasSplits ? splitsFor(events, some(random, ['aa', 'b', 'b\0', 'c\xff'], 2)) : [],
+      splits:
+        hasSplits && !isNew ? splitsFor(events, some(random, ['aa', 'b', 'b\0', 'c\xff'], 2)) : [],
       splitEvery: 1 + Math.floor(cases / 6),
     };
     return {
