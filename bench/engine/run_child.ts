@@ -108,10 +108,7 @@ export async function runLimits(ms: number): Promise<ChildAnswer> {
 }
 
 /** In phase `fill` the child is killed as soon as it has answered. */
-async function ask(
-  request: ChildRequest,
-  profileDir: string | null = null,
-): Promise<ChildAnswer> {
+async function ask(request: ChildRequest, profileDir: string | null = null): Promise<ChildAnswer> {
   const profiling = profileDir === null ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
   // The collector may be called, so that what is left of loading does not count as memory in use.
   const given = [...profiling, '--expose-gc', CHILD, JSON.stringify(request)];

@@ -20,6 +20,7 @@ import type {
   TableEvent,
   Write,
 } from './commands.ts';
+import { forgetsMarker, isPlain, isPrefixCoded, stampsTwice } from './avoided.ts';
 import { isSplit } from './round.ts';
 import type { Case, Round } from './round.ts';
 
@@ -216,52 +217,6 @@ const splitsFor = (events: readonly TableEvent[], splits: readonly string[]): st
   if (events.some(({ op }) => op === 'load')) return [];
   return events.some(({ op }) => op === 'compact') ? splits.slice(0, 1) : splits.toSorted();
 };
-
-/** HBase loops for ever when it looks for the next column from an empty qualifier in such blocks (README.md). */
-const isPrefixCoded = (family: Family): boolean =>
-  ['PREFIX', 'DIFF', 'FAST_DIFF'].includes(family['DATA_BLOCK_ENCODING'] as string);
-
-/** Nothing makes HBase's readers seek oddly. An altered family keeps it so. */
-const isPlain = (family: Family): boolean =>
-  !('DATA_BLOCK_ENCODING' in family) && family['BLOOMFILTER'] !== 'ROWCOL';
-
-/**
- * Whether one commit has two markers of times up to theirs for the same column of a family with NEW_VERSION_BEHAVIOR: HBase keeps
- * the last of them in key order, that is the older, and forgets the version markers between them.
- */
-function forgetsMarker(mutations: readonly MutationCommand[], family: string): boolean {
-  const columns: string[] = [];
-  let whole = 0;
-  for (const mutation of mutations) {
-    if (mutation.op !== 'delete' || mutation.versions || mutation.familyVersions) continue;
-    if (mutation.columns === undefined) {
-      if (mutation.families?.includes(family) ?? true) whole++;
-    } else {
-      const named = mutation.columns.filter(([f]) => f === family).map(([, q]) => q);
-      columns.push(...new Set(named));
-    }
-  }
-  return whole > 1 || (whole > 0 && columns.length > 0) || new Set(columns).size < columns.length;
-}
-
-/** Whether a put without a timestamp and an increment or append meet in a column. */
-function stampsTwice(mutations: readonly MutationCommand[]): boolean {
-  const put = new Set<string>();
-  const read = new Set<string>();
-  for (const mutation of mutations) {
-    if (mutation.op === 'put') {
-      for (const { f, q, ts } of mutation.cells) if (ts === undefined) put.add(`${f}:${q}`);
-    }
-    const named =
-      mutation.op === 'increment'
-        ? mutation.amounts
-        : mutation.op === 'append'
-          ? mutation.values
-          : [];
-    for (const [f, q] of named) read.add(`${f}:${q}`);
-  }
-  return [...put].some((column) => read.has(column));
-}
 
 /** One case: a few rows, columns and timestamps, and what is done and asked of them. */
 class CaseGenerator {

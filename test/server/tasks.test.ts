@@ -91,14 +91,12 @@ test('comparisons, the log and its changes, of a store that a server has open', 
 
 test('who goes away ends a comparison', async () => {
   const before = await store.tso();
-  await store
-    .table('t')
-    .batch(
-      Array.from({ length: 3000 }, (_, i) => ({
-        put: `s${i}`,
-        values: { 'f:q': 'v'.repeat(500) },
-      })),
-    );
+  await store.table('t').batch(
+    Array.from({ length: 3000 }, (_, i) => ({
+      put: `s${i}`,
+      values: { 'f:q': 'v'.repeat(500) },
+    })),
+  );
   const leaving = new AbortController();
   const body = { task: 'diff', table: 't', from: { $n: String(before) }, to: 'now' };
   const answer = await fetch(`${address}/api/admin/tasks`, {

@@ -219,7 +219,7 @@ test('point 26: a restore has the cells of a transaction from its commit on, who
       const moments: bigint[] = [];
       const tell = async (): Promise<void> => {
         await connection.table('t').put('b', { 'f:q': `own ${moments.length}` });
-        moments.push((await connection.table('t').get('b'))!.cells[0]!.tso!);
+        moments.push((await connection.table('t').get('b'))!.cells[0]!.tso);
       };
       await connection.backups.create('/backups');
       await tell();
