@@ -65,6 +65,7 @@ async function check({ call, code = 'IllegalArgumentException', text }: Case): P
 const PUT = { 'f:q': 'x' };
 const FAMILY = 'NoSuchColumnFamilyException';
 const REFUSED = 'DoNotRetryIOException';
+const OTHER_ROW = 'WrongRowIOException';
 
 const withRow: readonly [string, (row: unknown) => (t: Loose) => unknown][] = [
   ['put', (row) => (t) => t.put(row, PUT)],
@@ -470,14 +471,14 @@ describe('several mutations', () => {
           { put: 'a', values: PUT },
           { put: 'b', values: PUT },
         ]),
-      code: REFUSED,
+      code: OTHER_ROW,
       text: "'b'",
     },
     {
       name: 'an action on another row',
       call: (t) =>
         t.checkAndMutate('a', { column: 'f:q', value: 'one' }, { put: 'b', values: PUT }),
-      code: REFUSED,
+      code: OTHER_ROW,
       text: "'b'",
     },
     {
@@ -560,7 +561,9 @@ describe('several mutations', () => {
       operations.map((_, i) => i === 0 || i === 11 || i === 12),
     );
     const codes = outcomes.map((outcome) => (outcome.ok ? '' : outcome.error.name));
-    expect(new Set(codes)).toEqual(new Set(['', 'IllegalArgumentException', FAMILY, REFUSED]));
+    expect(new Set(codes)).toEqual(
+      new Set(['', 'IllegalArgumentException', FAMILY, REFUSED, OTHER_ROW]),
+    );
     expect((await table.get('b1'))?.text('f:q')).toBe('1');
     expect(outcomes[12]).toMatchObject({ result: { rowText: 'b6' } });
     await table.delete('b1', { families: ['f'] });

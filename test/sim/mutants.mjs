@@ -163,8 +163,8 @@ export const MUTANTS = [
   {
     name: 'readers of the past see what was dropped before',
     file: 'src/region/store.ts',
-    from: 'if (dropHigh < high || (dropHigh === high && dropLow <= low)) continue;',
-    to: '',
+    from: 'if (dropHigh < high || (dropHigh === high && dropLow <= low)) {',
+    to: 'if (dropHigh < 0) {',
   },
   {
     name: 'readers just below a switch do not look at the history',

@@ -22,7 +22,12 @@ test('a fuzzy filter keeps its pattern and the coding of its mask', () => {
   const [, , hex] = filters.find(([name]) => name === 'Fuzzy')!;
   expect(readFilter(new ProtoReader(Buffer.from(hex, 'hex')), 0)).toEqual({
     type: 'FuzzyRowFilter',
-    keys: [{ pattern: Buffer.from('a\0\0b'), mask: Buffer.of(0xff, 2, 2, 0xff) }],
+    keys: [
+      {
+        pattern: Uint8Array.from(Buffer.from('a\0\0b')),
+        mask: Uint8Array.of(0xff, 2, 2, 0xff),
+      },
+    ],
     maskVersion: 2,
   });
 });
