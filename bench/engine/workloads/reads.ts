@@ -139,6 +139,12 @@ function gets(set: ReadSet): Workload[] {
   ];
 }
 
+/** A read of each so many rows brings every block into the cache, whichever of the files has the row. */
+const HEAT_STEP = 50;
+
+const everyNth = (rows: number, step: number): Uint8Array[] =>
+  Array.from({ length: Math.ceil(rows / step) }, (_, i) => keyOf(i * step));
+
 const nothing = (value: Uint8Array | null | undefined): void => {
   if (value !== null && value !== undefined) throw new Error('found what is not there');
 };
@@ -246,6 +252,7 @@ function scans(set: ReadSet): Workload[] {
       supports: (subject) => subject.scanShort !== undefined,
       run: async (subject, settings) => {
         const rows = set.rows(settings);
+        if (subject.get !== undefined) await heat(subject, everyNth(rows, HEAT_STEP));
         const random = new Random(13);
         const sum = new ByteSum();
         const step = async (): Promise<number> => {
