@@ -26,16 +26,16 @@ import type {
   ScanSpec,
   SourceExplanation,
 } from '../model/index.ts';
-import { CellBatch, FileWindow, PointReader, StoreTally } from '../region/index.ts';
+import { CellBatch, PointReader, StoreTally } from '../region/index.ts';
 import type { ReadMoment } from '../region/index.ts';
-import type { ReadableFamily, ReadableRegion, ReadableTable } from './past_tables.ts';
+import type { ReadableRegion, ReadableTable } from './past_tables.ts';
 import { oneRowOf, prepareFilter, prepareScan } from './read_filter.ts';
 import { joinHalves } from './read_point.ts';
+import { COUNT_STEP } from './reads.ts';
 import type { ScanTally } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
+import { pointStoreOf } from './row_readers.ts';
 import { RegionWalk } from './region_walk.ts';
-
-const STEP = { resultsMax: 1000, bytesMax: 1024 * 1024, examinedMax: 20_000 };
 
 /** One region while it is read: the tallies of its stores, and what came of it. */
 class RegionTally implements ScanTally {
@@ -183,7 +183,11 @@ class Explainer {
     const names = spec.families?.map(({ family }) => family) ?? null;
     const stores = region.stores
       .filter(({ settings }) => names === null || names.includes(settings.name))
-      .map((store) => pointStoreOf(store, tally, { high, low, cacheBlocks: spec.cacheBlocks }));
+      .map((store) => {
+        const { cacheBlocks } = spec;
+        const told = tally.store(store.settings.name);
+        return pointStoreOf(store, { high, low, points: true, cacheBlocks, tally: told });
+      });
     const reader = new PointReader(stores);
     region.readRequests++;
     try {
@@ -213,7 +217,7 @@ class Explainer {
     const batch = new CellBatch();
     try {
       for (;;) {
-        const state = scanner.next(batch, STEP);
+        const state = scanner.next(batch, COUNT_STEP);
         for (let i = 0; i < batch.size; i++) tally.take(batch.result(i));
         batch.clear();
         if (state === WAIT) await this.#wait(() => scanner.load());
@@ -266,18 +270,6 @@ class Explainer {
       ),
     };
   }
-}
-
-function pointStoreOf(
-  store: ReadableFamily,
-  tally: RegionTally,
-  wishes: { readonly high: number; readonly low: number; readonly cacheBlocks: boolean },
-): ConstructorParameters<typeof PointReader>[0][number] {
-  const { settings } = store;
-  const told = tally.store(settings.name);
-  const window = new FileWindow();
-  const sources = store.sources({ ...wishes, points: true, window, tally: told });
-  return { settings, sources, window, tally: told.cells };
 }
 
 function bordersOf({

@@ -3,6 +3,7 @@ import { WAIT, writeKeyValue, keyValueSize, TYPE_PUT, toBytes } from '../cell/in
 import { READ_DEFAULT } from '../model/index.ts';
 import { PointReader } from '../region/index.ts';
 import type { OldCells, Region } from '../region/index.ts';
+import { POINTS_NOW } from './row_readers.ts';
 import type { TableState } from './table_state.ts';
 
 const NEWEST = 0xffffffff;
@@ -17,9 +18,11 @@ export async function readOld(
 ): Promise<OldCells> {
   const found: { readonly family: number; readonly cell: Uint8Array }[] = [];
   for (const row of rows) {
-    const wishes = { high: NEWEST, low: NEWEST, points: true, cacheBlocks: true };
     const reader = new PointReader(
-      region.stores.map((store) => ({ settings: store.settings, sources: store.sources(wishes) })),
+      region.stores.map((store) => ({
+        settings: store.settings,
+        sources: store.sources(POINTS_NOW),
+      })),
     );
     try {
       while (reader.read(row, READ_DEFAULT, NEWEST, NEWEST, nowMs) === WAIT) await reader.load();

@@ -24,6 +24,7 @@ import type {
 } from '../model/index.ts';
 import { CellBatch, NewestReader, RegionScanner, openStores } from '../region/index.ts';
 import type {
+  BatchLimits,
   ReadMoment,
   ReadableStore,
   Region,
@@ -45,6 +46,7 @@ import {
 } from './read_filter.ts';
 import { highOf, joinHalves, lowOf } from './read_point.ts';
 import type { ReadPoint } from './read_point.ts';
+import { KeptReaders } from './kept_readers.ts';
 import { POINTS_NOW, RowReaders } from './row_readers.ts';
 import type { RowReader } from './row_readers.ts';
 import { RegionWalk } from './region_walk.ts';
@@ -53,7 +55,12 @@ import type { ResolvedColumn } from './table_state.ts';
 
 /** All ones: sees every applied cell. */
 const NEWEST = 0xffffffff;
-const COUNT_STEP = { resultsMax: 1000, bytesMax: 1024 * 1024, examinedMax: 20_000 };
+/** What one step of a read that hands out nothing may take. */
+export const COUNT_STEP: BatchLimits = {
+  resultsMax: 1000,
+  bytesMax: 1024 * 1024,
+  examinedMax: 20_000,
+};
 
 /** The time that judges TTL: the oracle's milliseconds, after it has followed the clock. */
 export class ReadClock {
@@ -74,12 +81,6 @@ export interface ScanTally {
   store(family: string): StoreTally;
 }
 
-interface CachedNewestReader {
-  readonly reader: NewestReader;
-  readonly layoutVersion: number;
-  isBusy: boolean;
-}
-
 export class Reads {
   readonly clock: ReadClock;
   readonly #catalog: Catalog;
@@ -92,7 +93,9 @@ export class Reads {
   readonly #random: (below: number) => number;
   readonly #readers: RowReaders;
   /** One reader a store serves read-modify-write. */
-  readonly #newestReaders = new WeakMap<Store, CachedNewestReader>();
+  readonly #newestReaders = new KeptReaders<Store, NewestReader>(
+    (store) => new NewestReader(store.settings, store.sources(POINTS_NOW)),
+  );
 
   constructor(parts: {
     readonly catalog: Catalog;
@@ -146,11 +149,7 @@ export class Reads {
   /** The region's layers have changed: lets go of the files that its reader holds. */
   forget(region: Region): void {
     this.#readers.forget(region);
-    for (const store of region.stores) {
-      const newest = this.#newestReaders.get(store);
-      this.#newestReaders.delete(store);
-      if (newest?.isBusy === false) newest.reader.close();
-    }
+    for (const store of region.stores) this.#newestReaders.forget(store);
   }
 
   async get(
@@ -232,7 +231,7 @@ export class Reads {
   ): Steps<NewestCell | null> {
     const store = region.stores[column.familyIndex];
     invariant(store !== undefined, 'a region has a store a family');
-    const cached = this.#newestReaderOf(region, store);
+    const cached = this.#newestReaders.of(store, region.layoutVersion);
     const { reader } = cached;
     const nowMs = this.clock.followedMs();
     try {
@@ -245,7 +244,7 @@ export class Reads {
     } finally {
       if (cached.isBusy) reader.abandon();
       cached.isBusy = false;
-      if (this.#newestReaders.get(store) !== cached) reader.close();
+      this.#newestReaders.done(store, cached);
     }
   }
 
@@ -261,12 +260,12 @@ export class Reads {
   ): CellView | null | typeof WAIT {
     const store = region.stores[column.familyIndex];
     invariant(store !== undefined, 'a region has a store a family');
-    const cached = this.#newestReaderOf(region, store);
+    const cached = this.#newestReaders.of(store, region.layoutVersion);
     const { reader } = cached;
     const nowMs = this.clock.followedMs();
     const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
     if (state === WAIT) reader.abandon();
-    if (this.#newestReaders.get(store) !== cached) reader.close();
+    this.#newestReaders.done(store, cached);
     if (state === WAIT) return WAIT;
     return state === END ? null : reader.cell;
   }
@@ -281,19 +280,6 @@ export class Reads {
     const moment = { high: NEWEST, low: NEWEST, nowMs: this.clock.followedMs() };
     const scanner = this.#openRow(table, region, spec, row, moment);
     return scanner === null ? null : yield* rowInSteps(scanner, this.#sleep);
-  }
-
-  /** The store's reader, or one for this read alone while that is in the middle of another. */
-  #newestReaderOf(region: Region, store: Store): CachedNewestReader {
-    const known = this.#newestReaders.get(store);
-    const isCurrent = known?.layoutVersion === region.layoutVersion;
-    if (known !== undefined && isCurrent && !known.isBusy) return known;
-    const reader = new NewestReader(store.settings, store.sources(POINTS_NOW));
-    const made = { reader, layoutVersion: region.layoutVersion, isBusy: false };
-    if (known?.isBusy === true && isCurrent) return made;
-    if (known?.isBusy === false) known.reader.close();
-    this.#newestReaders.set(store, made);
-    return made;
   }
 
   /** What a read sees: the read point now, everything applied, or a moment asked for. Waits until that is visible. */

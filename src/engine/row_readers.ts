@@ -1,11 +1,10 @@
-/**
- * The readers of single rows: one a region lives as long as the region's memstores and files stay what they are, so that a
- * get makes nothing, and remembers where it found rows.
- */
+/** The readers of single rows: a region's own makes nothing for a get, and remembers where it found rows. */
 import type { ReadSpec } from '../model/index.ts';
 import { FileWindow, PointReader, RowSeek, Store } from '../region/index.ts';
-import type { Region, RowPlaces, SourceWishes } from '../region/index.ts';
-import type { ReadableRegion } from './past_tables.ts';
+import type { PointStoreParts, Region, RowPlaces, SourceWishes } from '../region/index.ts';
+import { KeptReaders } from './kept_readers.ts';
+import type { KeptReader } from './kept_readers.ts';
+import type { ReadableFamily, ReadableRegion } from './past_tables.ts';
 
 /** All ones: sees every applied cell. */
 const NEWEST = 0xffffffff;
@@ -18,19 +17,15 @@ export const POINTS_NOW: SourceWishes = {
   cacheBlocks: true,
 };
 
-export interface RowReader {
-  readonly reader: PointReader;
-  readonly layoutVersion: number;
-  /** In the middle of a row: others make their own. Set by whoever waits for it. */
-  isBusy: boolean;
-}
+export type RowReader = KeptReader<PointReader>;
 
 export class RowReaders {
-  readonly #readers = new WeakMap<ReadableRegion, RowReader>();
-  readonly #places: RowPlaces;
+  readonly #kept: KeptReaders<ReadableRegion, PointReader>;
 
   constructor(places: RowPlaces) {
-    this.#places = places;
+    this.#kept = new KeptReaders((region, isKept) =>
+      makeReader(region, POINTS_NOW, isKept ? places : null),
+    );
   }
 
   /**
@@ -38,29 +33,22 @@ export class RowReaders {
    * and for reads that shall leave the cache alone. Behind each read: `done`.
    */
   of(region: ReadableRegion, spec: ReadSpec, high: number, low: number): RowReader {
-    if (!spec.cacheBlocks || region.needsHistory(high, low)) {
-      return makeReader(region, { high, low, points: true, cacheBlocks: spec.cacheBlocks }, null);
+    const { cacheBlocks } = spec;
+    if (cacheBlocks && !region.needsHistory(high, low)) {
+      return this.#kept.of(region, region.layoutVersion);
     }
-    const known = this.#readers.get(region);
-    if (known?.layoutVersion === region.layoutVersion) {
-      return known.isBusy ? makeReader(region, POINTS_NOW, null) : known;
-    }
-    const made = makeReader(region, POINTS_NOW, this.#places);
-    if (known?.isBusy === false) known.reader.close();
-    this.#readers.set(region, made);
-    return made;
+    const reader = makeReader(region, { high, low, points: true, cacheBlocks }, null);
+    return { reader, layoutVersion: region.layoutVersion, isBusy: false };
   }
 
-  /** Closes a reader that served one read only, or was replaced meanwhile. */
+  /** See KeptReaders. */
   done(region: ReadableRegion, used: RowReader): void {
-    if (this.#readers.get(region) !== used) used.reader.close();
+    this.#kept.done(region, used);
   }
 
-  /** The region's layers have changed: lets go of the files that its reader holds. */
+  /** See KeptReaders. */
   forget(region: Region): void {
-    const known = this.#readers.get(region);
-    this.#readers.delete(region);
-    if (known?.isBusy === false) known.reader.close();
+    this.#kept.forget(region);
   }
 }
 
@@ -69,13 +57,25 @@ function makeReader(
   region: ReadableRegion,
   wishes: SourceWishes,
   places: RowPlaces | null,
-): RowReader {
-  const stores = region.stores.map((store, index) => {
-    const window = new FileWindow();
-    const hasFiles = store instanceof Store && store.files.length > 0;
-    const seek = places !== null && hasFiles ? new RowSeek(places, index) : null;
-    const sources = store.sources({ ...wishes, window, seek });
-    return { settings: store.settings, sources, window, seek };
-  });
-  return { reader: new PointReader(stores), layoutVersion: region.layoutVersion, isBusy: false };
+): PointReader {
+  return new PointReader(
+    region.stores.map((store, index) => {
+      const hasFiles = store instanceof Store && store.files.length > 0;
+      const seek = places !== null && hasFiles ? new RowSeek(places, index) : null;
+      return pointStoreOf(store, { ...wishes, seek });
+    }),
+  );
+}
+
+/** What a point reader reads of a family: its sources, made with a window that the reader sets. */
+export function pointStoreOf(store: ReadableFamily, wishes: SourceWishes): PointStoreParts {
+  const window = new FileWindow();
+  const { seek = null, tally = null } = wishes;
+  return {
+    settings: store.settings,
+    sources: store.sources({ ...wishes, window }),
+    window,
+    seek,
+    tally: tally === null ? null : tally.cells,
+  };
 }

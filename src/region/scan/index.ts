@@ -7,6 +7,7 @@ export { openStores, selectFamily } from './selection.ts';
 export type { ReadMoment, ReadableStore } from './selection.ts';
 export { CellTally } from './explain_cells.ts';
 export { PointReader } from './point_reader.ts';
+export type { PointStoreParts } from './point_reader.ts';
 export { NewestReader } from './newest_reader.ts';
 export { CompactionMatcher } from './compaction_matcher.ts';
 export type { CompactionKind, CompactionSpec } from './compaction_matcher.ts';
