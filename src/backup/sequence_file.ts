@@ -12,9 +12,8 @@
  *
  * A key is a row: u32 length · bytes (ImmutableBytesWritable). A value is a delimited Result (result_message.ts).
  */
-import zlib from 'node:zlib';
-import { putU32, u32 } from '../cell/index.ts';
-import { loadBlockStream, loadZstdFrames } from '../hfile/index.ts';
+import { NO_BYTES, putU32, u32 } from '../cell/index.ts';
+import { hadoopClassOf, hadoopStreamOf, loadHadoopCodec } from '../hfile/index.ts';
 import type { StreamCodec } from '../hfile/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import type { Env, FileHandle } from '../io/index.ts';
@@ -23,7 +22,6 @@ export const KEY_CLASS = 'org.apache.hadoop.hbase.io.ImmutableBytesWritable';
 export const VALUE_CLASS = 'org.apache.hadoop.hbase.client.Result';
 const MAGIC: Uint8Array = Buffer.from('SEQ\x06', 'latin1');
 const SYNC_SIZE = 16;
-const EMPTY: Uint8Array = new Uint8Array(0);
 /** Records are handed on in pieces of about this size. */
 const CHUNK_BYTES: number = 1024 * 1024;
 const SYNC_ESCAPE = 0xffffffff;
@@ -42,57 +40,16 @@ export interface SequenceCodec extends StreamCodec {
   readonly className: string;
 }
 
-/** Which class files name and in what form its data is (hfile/codec_stream.ts); the first of a form is what we write. */
-const CODECS: readonly {
-  readonly className: string;
-  readonly form: Exclude<SequenceCompression, 'none'> | 'zstd blocks';
-}[] = [
-  { className: 'org.apache.hadoop.io.compress.DefaultCodec', form: 'deflate' },
-  { className: 'org.apache.hadoop.io.compress.DeflateCodec', form: 'deflate' },
-  { className: 'org.apache.hadoop.io.compress.GzipCodec', form: 'gz' },
-  { className: 'org.apache.hadoop.hbase.io.compress.ReusableStreamGzipCodec', form: 'gz' },
-  { className: 'org.apache.hadoop.io.compress.SnappyCodec', form: 'snappy' },
-  { className: 'org.apache.hadoop.hbase.io.compress.xerial.SnappyCodec', form: 'snappy' },
-  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.SnappyCodec', form: 'snappy' },
-  { className: 'org.apache.hadoop.io.compress.Lz4Codec', form: 'lz4' },
-  { className: 'org.apache.hadoop.hbase.io.compress.lz4.Lz4Codec', form: 'lz4' },
-  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.Lz4Codec', form: 'lz4' },
-  { className: 'org.apache.hadoop.io.compress.ZStandardCodec', form: 'zstd' },
-  { className: 'org.apache.hadoop.hbase.io.compress.zstd.ZstdCodec', form: 'zstd blocks' },
-  { className: 'org.apache.hadoop.hbase.io.compress.aircompressor.ZstdCodec', form: 'zstd blocks' },
-];
-
 /** The codec that we write; null for none. Its package is loaded now. */
 export async function sequenceCodec(name: SequenceCompression): Promise<SequenceCodec | null> {
-  const found = CODECS.find(({ form }) => form === name);
-  return found === undefined ? null : load(found);
+  const className = hadoopClassOf(name);
+  return className === null ? null : codecOfClass(className);
 }
 
-async function load({ className, form }: (typeof CODECS)[number]): Promise<SequenceCodec> {
-  return { className, ...(await streamOf(form)) };
-}
-
-async function streamOf(form: (typeof CODECS)[number]['form']): Promise<StreamCodec> {
-  switch (form) {
-    case 'deflate':
-      return {
-        compress: (data) => zlib.deflateSync(data),
-        decompress: (data, maxOutputLength) => zlib.inflateSync(data, { maxOutputLength }),
-      };
-    case 'gz':
-      return {
-        compress: (data) => zlib.gzipSync(data),
-        decompress: (data, maxOutputLength) => zlib.gunzipSync(data, { maxOutputLength }),
-      };
-    case 'snappy':
-      return loadBlockStream('SNAPPY');
-    case 'lz4':
-      return loadBlockStream('LZ4');
-    case 'zstd':
-      return loadZstdFrames();
-    case 'zstd blocks':
-      return loadBlockStream('ZSTD');
-  }
+/** Null for a class that is not known. */
+async function codecOfClass(className: string): Promise<SequenceCodec | null> {
+  const stream = hadoopStreamOf(className);
+  return stream === null ? null : { className, ...(await loadHadoopCodec(stream)) };
 }
 
 function putVint(value: number): Uint8Array {
@@ -120,8 +77,8 @@ export class SequenceFileWriter {
   readonly #sync: Uint8Array;
   #sinceSync = 0;
   /** Records gather in one chunk while the sink has the other. */
-  #chunk: Uint8Array = EMPTY;
-  #other: Uint8Array = EMPTY;
+  #chunk: Uint8Array = NO_BYTES;
+  #other: Uint8Array = NO_BYTES;
   #at = 0;
   #keyLengths: Uint8Array[] = [];
   #keys: Uint8Array[] = [];
@@ -330,9 +287,8 @@ async function readHeader(input: Input): Promise<Header> {
   let codec: SequenceCodec | null = null;
   if (flags[0] === 1) {
     const className = await input.text();
-    const known = CODECS.find((codecKnown) => codecKnown.className === className);
-    if (known === undefined) throw input.fault(`codec ${className} is not supported`);
-    codec = await load(known);
+    codec = await codecOfClass(className);
+    if (codec === null) throw input.fault(`codec ${className} is not supported`);
   }
   const count = await input.u32();
   if (count > 1000) throw input.fault(`${count} pairs of metadata`);
