@@ -181,6 +181,19 @@ describe('LockService', () => {
     expect(held()).toEqual([false, false, false, true, true]);
   });
 
+  test('locks of more things than are kept are refused; those that were given stay', () => {
+    const { locks } = make();
+    const things = Array.from({ length: 99_999 }, (_, i) => claim(`t${i}`, true));
+    const first = locks.request(things, 'me', null);
+    expect(() => locks.request([claim('a', true), claim('b', true)], 'me', null)).toThrow(
+      'more than 100000 things',
+    );
+    expect(locks.heartbeat(first, true)).toBe(true);
+    locks.heartbeat(first, false);
+    const both = locks.request([claim('a', true), claim('b', true)], 'me', null);
+    expect(locks.heartbeat(both, true)).toBe(true);
+  });
+
   test('who is silent for too long loses it', async () => {
     const { env, locks } = make();
     const first = locks.request([claim('t', true)], 'me', null);

@@ -22,8 +22,9 @@ import type { Procedures } from './procedures.ts';
 
 /** HBase: hbase.master.procedure.remotelocktimeout.ms. */
 export const LOCK_TIMEOUT_MS = 30_000;
-/** Locks asked for and not given back. */
+/** Locks asked for and not given back, and things that they are of. */
 const LOCKS_MAX = 10_000;
+const CLAIMS_MAX = 100_000;
 
 const EXCLUSIVE = 1;
 const SHARED = 2;
@@ -76,6 +77,12 @@ export class Locks {
     if (this.#locks.size >= LOCKS_MAX) {
       throw new RemoteException('RegionTooBusyException', `${LOCKS_MAX} locks are asked for`);
     }
+    let asked = claims.length;
+    for (const lock of this.#locks.values()) asked += lock.claims.length;
+    if (asked > CLAIMS_MAX) {
+      const message = `locks of more than ${CLAIMS_MAX} things are asked for`;
+      throw new RemoteException('RegionTooBusyException', message);
+    }
     const { clock } = this.#env;
     const nowMs = clock.nowMs();
     const lock: Lock = {
@@ -114,10 +121,14 @@ export class Locks {
   /** Drops those that are silent, then gives locks to those who wait, the first before the others. */
   #settle(): void {
     for (const lock of this.#locks.values()) if (this.#isSilent(lock)) this.#locks.delete(lock.id);
-    const before: Lock[] = [];
+    /** Things asked for so far, and whether by somebody who wants to be alone. */
+    const before = new Map<string, boolean>();
     for (const lock of this.#locks.values()) {
-      lock.isHeld ||= before.every((other) => !excludes(other, lock));
-      before.push(lock);
+      lock.isHeld ||= lock.claims.every((claim) => isFree(claim, before.get(thingOf(claim))));
+      for (const claim of lock.claims) {
+        const thing = thingOf(claim);
+        before.set(thing, claim.isExclusive || before.get(thing) === true);
+      }
     }
   }
 
@@ -127,7 +138,7 @@ export class Locks {
     const byThing = new Map<string, { claim: Claim; held: Lock[]; waiting: Lock[] }>();
     for (const lock of this.#locks.values()) {
       for (const claim of lock.claims) {
-        const key = `${claim.type} ${claim.name}`;
+        const key = thingOf(claim);
         const thing = byThing.get(key) ?? { claim, held: [], waiting: [] };
         byThing.set(key, thing);
         (lock.isHeld ? thing.held : thing.waiting).push(lock);
@@ -152,13 +163,11 @@ export class Locks {
   }
 }
 
-function excludes(first: Lock, second: Lock): boolean {
-  return first.claims.some((a) =>
-    second.claims.some(
-      (b) => a.type === b.type && a.name === b.name && (a.isExclusive || b.isExclusive),
-    ),
-  );
-}
+const thingOf = ({ type, name }: Claim): string => `${type} ${name}`;
+
+/** `others`: whether one of those before wants to be alone; undefined where there is none. */
+const isFree = ({ isExclusive }: Claim, others: boolean | undefined): boolean =>
+  others === undefined || (!others && !isExclusive);
 
 export function lockService(locks: Locks): RpcService {
   return serviceOf('LockService', {
