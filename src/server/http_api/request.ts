@@ -35,6 +35,12 @@ export function bodyBytes(request: FastifyRequest, bytesMax: number): Promise<Ui
   const stream = request.body as IncomingMessage | undefined;
   if (stream === undefined || stream === null) return Promise.resolve(new Uint8Array(0));
   return new Promise((resolve, reject) => {
+    const ended = (): Error => new Error('the connection ended within a request');
+    // Nothing more would be heard of it.
+    if (stream.destroyed && !stream.readableEnded) {
+      reject(ended());
+      return;
+    }
     const parts: Uint8Array[] = [];
     let size = 0;
     const take = (part: Uint8Array): void => {
@@ -55,7 +61,7 @@ export function bodyBytes(request: FastifyRequest, bytesMax: number): Promise<Ui
       .once('error', reject)
       // Behind each whole request, too: an error made there for nothing would cost as much as the request.
       .once('close', () => {
-        if (!stream.readableEnded) reject(new Error('the connection ended within a request'));
+        if (!stream.readableEnded) reject(ended());
       });
   });
 }
