@@ -6,7 +6,7 @@
  * A chunk is its bits; bit p is byte[p >> 3] & (1 << (p & 7)). The i-th of `hash count` positions of a key is
  * |(h1 + i·h2) rem bits|, h1 the hash with seed 0, h2 with seed h1, in 32-bit arithmetic.
  */
-import { compareRanges, putU16, u16 } from '../cell/index.ts';
+import { NO_BYTES, compareRanges, putU16, u16 } from '../cell/index.ts';
 import { check } from './fault.ts';
 import { HASH_MURMUR, HASH_MURMUR3, hashBytes } from './hashes.ts';
 import { readRootEntries } from './index_chunk.ts';
@@ -146,7 +146,7 @@ export class KeyHash {
   #type = HASH_MURMUR;
   #second = 0;
   #hasSecond = false;
-  #buf: Uint8Array = new Uint8Array(0);
+  #buf: Uint8Array = NO_BYTES;
   #at = 0;
   #length = -1;
 

@@ -6,13 +6,12 @@
  * Where a chunk of the filter is not in memory the answer is PROBE_WAIT; `load` fetches what is missing and finds the answer, which the
  * same question gets then, whatever the cache keeps.
  */
-import { compareRanges } from '../cell/index.ts';
+import { NO_BYTES, compareRanges } from '../cell/index.ts';
 import { PROBE_ABSENT, PROBE_MAYBE, PROBE_WAIT } from '../hfile/index.ts';
 import type { BloomProbe, ProbeAnswer } from '../hfile/index.ts';
 
 /** Of more columns one is likely to be there, and each question costs. */
 const COLUMNS_MAX = 8;
-const EMPTY: Uint8Array = new Uint8Array(0);
 
 export class ColumnFilter {
   readonly #probe: BloomProbe;
@@ -44,7 +43,7 @@ export class ColumnFilter {
     }
     const probe = this.#probe;
     let answer: ProbeAnswer = probe.hasFamilyMarkers
-      ? probe.mightContainColumn(row, rowAt, rowLength, EMPTY, 0, 0)
+      ? probe.mightContainColumn(row, rowAt, rowLength, NO_BYTES, 0, 0)
       : PROBE_ABSENT;
     for (let i = 0; answer === PROBE_ABSENT && i < qualifiers.length; i++) {
       const qualifier = qualifiers[i]!;
@@ -72,7 +71,7 @@ export class ColumnFilter {
     let answer: ProbeAnswer = PROBE_ABSENT;
     for (let i = probe.hasFamilyMarkers ? -1 : 0; answer === PROBE_ABSENT; i++) {
       if (i === qualifiers.length) break;
-      const qualifier = i < 0 ? EMPTY : qualifiers[i]!;
+      const qualifier = i < 0 ? NO_BYTES : qualifiers[i]!;
       const ask = (): ProbeAnswer =>
         probe.mightContainColumn(row, 0, length, qualifier, 0, qualifier.length);
       for (answer = ask(); answer === PROBE_WAIT; answer = ask()) {

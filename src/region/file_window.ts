@@ -6,13 +6,11 @@
  * that the read would show; markers of one version have the time of what they hide. What the TTL of the family has
  * expired counts as absent, markers too, unless MIN_VERSIONS keeps some or the read is raw.
  */
-import { compareRanges } from '../cell/index.ts';
+import { NO_BYTES, compareRanges } from '../cell/index.ts';
 import { ALL_TIME } from '../model/index.ts';
 import type { FamilySettings, SourceRuledOut, TimeRangeSpec } from '../model/index.ts';
 import { oldestUnexpired } from './scan/time_checks.ts';
 import type { StoreFileInfo } from './store_file_info.ts';
-
-const NO_ROW: Uint8Array = new Uint8Array(0);
 
 /** Reusable: set for each read, then asked for each file. */
 export class FileWindow {
@@ -20,8 +18,8 @@ export class FileWindow {
   /** Files whose newest cell is older are expired; `high` -1: none are. */
   #oldestHigh = -1;
   #oldestLow = 0;
-  #from: Uint8Array = NO_ROW;
-  #to: Uint8Array = NO_ROW;
+  #from: Uint8Array = NO_BYTES;
+  #to: Uint8Array = NO_BYTES;
   /** For reads of one row: the columns asked for, in byte order; null for the whole family. */
   qualifiers: readonly Uint8Array[] | null = null;
   #readHigh = 0xffffffff;

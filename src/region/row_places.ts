@@ -10,7 +10,6 @@
  * newest first: what is put in drops the fourth. Forgetting everything is allowed at any time.
  */
 import type { CellView } from '../cell/index.ts';
-import { invariant } from '../io/index.ts';
 
 /** A source of one file that can be put on a cell of it. */
 export interface PlacedSource {
@@ -124,6 +123,5 @@ export class RowPlaces {
     this.#words?.fill(0);
     this.#blocks = [];
     this.#generation++;
-    invariant(this.#generation < Number.MAX_SAFE_INTEGER, 'generations are counted');
   }
 }

@@ -245,6 +245,8 @@ export class CellBatch {
 
   /** Forgets the finished results, not the open row. */
   clear(): void {
+    // Who rests between two steps keeps no block in memory.
+    this.#views?.clear();
     if (this.size === 0) return;
     this.size = 0;
     this.bytes = 0;
@@ -257,7 +259,6 @@ export class CellBatch {
     this.clear();
     this.dropRow();
     this.hasParts = false;
-    this.#views?.clear();
   }
 
   /** The open row for `filterRowCells`. The packed cells are this batch's. */
