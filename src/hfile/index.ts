@@ -22,6 +22,7 @@ export { hadoopClassOf, hadoopStreamOf, loadHadoopCodec } from './hadoop_codecs.
 export type { HadoopStream } from './hadoop_codecs.ts';
 export { HFileCursor, READ_AHEAD_DEFAULT } from './cursor.ts';
 export type { CursorOptions } from './cursor.ts';
+export { prefixNumber, sharedLength } from './data_block.ts';
 export type { FileStamp } from './data_block.ts';
 export type { FileInfo, Trailer } from './metadata.ts';
 export type { HFileProperties } from './properties.ts';

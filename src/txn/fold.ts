@@ -12,7 +12,6 @@ import {
   TYPE_DELETE_COLUMN,
   TYPE_DELETE_FAMILY,
   TYPE_PUT,
-  compareRanges,
   putU32,
   timestampAt,
   u16,
@@ -21,7 +20,7 @@ import {
 import type { TransactionTimestamps } from '../model/index.ts';
 import { BlockBuilder } from './cells.ts';
 import type { CellGroup } from './cells.ts';
-import { sortLoaded } from './load_order.ts';
+import { compareKeys, sortLoaded } from './load_order.ts';
 import type { LoadBatch } from './staging.ts';
 
 export interface Folded {
@@ -148,7 +147,7 @@ export class Folder {
     for (const cell of held) row.take(cell);
     const kept = row.finish(this.#timestamps);
     this.isFresh ||= row.isFresh;
-    return kept.sort(compareCells);
+    return kept.sort((a, b) => compareKeys(a, 0, b, 0));
   }
 }
 
@@ -239,13 +238,3 @@ function qualifierAtOf(bytes: Uint8Array): number {
 
 const textOf = (bytes: Uint8Array, from: number, to: number): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('latin1');
-
-/** HBase's order of cells of one row and family: qualifier up, timestamp and type down. */
-function compareCells(a: Uint8Array, b: Uint8Array): number {
-  const aAt = qualifierAtOf(a);
-  const bAt = qualifierAtOf(b);
-  const aTime = timestampAt(a, 0);
-  const bTime = timestampAt(b, 0);
-  const qualifiers = compareRanges(a, aAt, aTime - aAt, b, bAt, bTime - bAt);
-  return qualifiers !== 0 ? qualifiers : compareRanges(b, bTime, 9, a, aTime, 9);
-}

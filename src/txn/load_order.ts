@@ -2,11 +2,9 @@
  * Loaded cells in the order of keys, by family; of equal keys the one loaded last comes first. Often they come in order: then it
  * takes one comparison a cell (the sort knows ascending runs).
  */
-import { KEY_AT, ROW_AT, compareRanges, u16, u32 } from '../cell/index.ts';
+import { ROW_AT, compareRanges, rowLengthAt, timestampAt } from '../cell/index.ts';
+import { prefixNumber, sharedLength } from '../hfile/index.ts';
 import type { LoadBatch } from './staging.ts';
-
-/** Bytes of a row that are compared as one number: exact in a double. */
-const PREFIX_BYTES = 6;
 
 /** The cells of one family. Entry i of the arrays is the i-th cell as it was loaded; `order` has these numbers sorted. */
 export interface StoreCells {
@@ -91,11 +89,7 @@ function prefixesOf(
   const common = commonLength(bufs, batch, at);
   for (let i = 0; i < at.length; i++) {
     const buf = bufs[batch[i]!]!;
-    const from = at[i]! + ROW_AT + common;
-    const end = at[i]! + ROW_AT + u16(buf, at[i]! + KEY_AT);
-    let value = 0;
-    for (let b = from; b < from + PREFIX_BYTES; b++) value = value * 256 + (b < end ? buf[b]! : 0);
-    prefix[i] = value;
+    prefix[i] = prefixNumber(buf, at[i]! + ROW_AT + common, rowLengthAt(buf, at[i]!) - common);
   }
   return prefix;
 }
@@ -104,28 +98,25 @@ function commonLength(bufs: readonly Uint8Array[], batch: Uint32Array, at: Uint3
   if (at.length === 0) return 0;
   const first = bufs[batch[0]!]!;
   const firstAt = at[0]! + ROW_AT;
-  let common = u16(first, at[0]! + KEY_AT);
+  let common = rowLengthAt(first, at[0]!);
   for (let i = 1; i < at.length && common > 0; i++) {
     const buf = bufs[batch[i]!]!;
-    const rowAt = at[i]! + ROW_AT;
-    const length = Math.min(common, u16(buf, at[i]! + KEY_AT));
-    let same = 0;
-    while (same < length && buf[rowAt + same] === first[firstAt + same]) same++;
-    common = same;
+    const rowLength = rowLengthAt(buf, at[i]!);
+    common = sharedLength(first, firstAt, common, buf, at[i]! + ROW_AT, rowLength);
   }
   return common;
 }
 
 /** HBase's order of two cells of one family: row and qualifier up, timestamp and type down. */
-function compareKeys(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number): number {
-  const aRow = u16(a, aAt + KEY_AT);
-  const bRow = u16(b, bAt + KEY_AT);
+export function compareKeys(a: Uint8Array, aAt: number, b: Uint8Array, bAt: number): number {
+  const aRow = rowLengthAt(a, aAt);
+  const bRow = rowLengthAt(b, bAt);
   const rows = compareRanges(a, aAt + ROW_AT, aRow, b, bAt + ROW_AT, bRow);
   if (rows !== 0) return rows;
   // One family: its name is as long in both.
   const skipped = ROW_AT + aRow + 1 + a[aAt + ROW_AT + aRow]!;
-  const aTime = aAt + KEY_AT + u32(a, aAt) - 9;
-  const bTime = bAt + KEY_AT + u32(b, bAt) - 9;
+  const aTime = timestampAt(a, aAt);
+  const bTime = timestampAt(b, bAt);
   const aFrom = aAt + skipped;
   const bFrom = bAt + skipped;
   const columns = compareRanges(a, aFrom, aTime - aFrom, b, bFrom, bTime - bFrom);

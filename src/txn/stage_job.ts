@@ -6,7 +6,6 @@
  */
 import {
   BEFORE_LOW,
-  CellFields,
   KEY_AT,
   LATEST_HIGH,
   LATEST_LOW,
@@ -32,7 +31,7 @@ import {
 import type { HFileSummary } from '../hfile/index.ts';
 import type { Env, Job } from '../io/index.ts';
 import type { FamilySettings, TransactionTimestamps } from '../model/index.ts';
-import { mergeOf } from '../region/index.ts';
+import { PackedCell, mergeOf } from '../region/index.ts';
 import { Folder } from './fold.ts';
 import type { LoadPlace } from './fold.ts';
 import { sortLoaded } from './load_order.ts';
@@ -131,10 +130,10 @@ export async function writeRuns(input: RunInput, env: Env): Promise<RunOutput> {
 
 async function writeRun(writer: HFileWriter, cells: StoreCells): Promise<void> {
   const { batches, batch, index, at, order } = cells;
-  const cell = new CellFields();
+  const cell = new PackedCell();
   for (const i of order) {
     const { buf, length, seq } = batches[batch[i]!]!;
-    standOn(cell, buf, at[i]!, length[index[i]!]!);
+    cell.setKeyValue(buf, at[i]!, length[index[i]!]!);
     cell.writeHigh = seq;
     cell.writeLow = index[i]!;
     if (writer.append(cell)) await writer.drain();
@@ -214,7 +213,7 @@ interface OpenFile {
 class Seal {
   readonly #input: SealInput;
   readonly #env: Env;
-  readonly #cell: CellFields = new CellFields();
+  readonly #cell: PackedCell = new PackedCell();
   readonly #files: SealedFile[] = [];
   /** Of the region under way: [with timestamps of their own, waiting for the commit's]. */
   #open: [OpenFile | null, OpenFile | null] = [null, null];
@@ -321,7 +320,7 @@ class Seal {
     }
     file.crc = crc32c(buf, at, length, file.crc);
     this.#cells++;
-    standOn(this.#cell, buf, at, length);
+    this.#cell.setKeyValue(buf, at, length);
     if (file.writer.append(this.#cell)) this.#full = file.writer;
     return true;
   }
@@ -396,28 +395,6 @@ function crcOfFiles(
     putU32(head, 12 * i + 8, crc);
   }
   return crc32c(head, 0, head.length);
-}
-
-/** Makes the view stand on a KeyValue. */
-function standOn(cell: CellFields, block: Uint8Array, at: number, length: number): void {
-  const rowLength = u16(block, at + KEY_AT);
-  const keyEnd = at + KEY_AT + u32(block, at);
-  const valueLength = u32(block, at + 4);
-  cell.block = block;
-  cell.at = at;
-  cell.length = length;
-  cell.rowAt = at + ROW_AT;
-  cell.rowLength = rowLength;
-  cell.qualifierAt = at + ROW_AT + rowLength + 1 + block[at + ROW_AT + rowLength]!;
-  cell.timestampAt = keyEnd - 9;
-  cell.qualifierLength = cell.timestampAt - cell.qualifierAt;
-  cell.valueAt = keyEnd;
-  cell.valueLength = valueLength;
-  const tagsLength = at + length - keyEnd - valueLength;
-  cell.tagsAt = keyEnd + valueLength + 2;
-  cell.tagsLength = tagsLength > 2 ? tagsLength - 2 : 0;
-  cell.writeHigh = 0;
-  cell.writeLow = 0;
 }
 
 /** What a file's cells are: for the digest after a restart. */
