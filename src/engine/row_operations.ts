@@ -22,6 +22,7 @@ import {
   PlainIOException,
   Result,
   checkOptionNames,
+  isCompareOperator,
   normalizeRead,
   requireArray,
   requireObject,
@@ -334,15 +335,6 @@ export function compareNewCells(buf: Uint8Array, a: NewCell, b: NewCell): number
   return byFamily || compareRanges(buf, a.at + 8, aLength, buf, b.at + 8, bLength);
 }
 
-const OPERATORS: ReadonlySet<string> = new Set([
-  'LESS',
-  'LESS_OR_EQUAL',
-  'EQUAL',
-  'NOT_EQUAL',
-  'GREATER_OR_EQUAL',
-  'GREATER',
-  'NO_OP',
-]);
 const COLUMN_CONDITION_MEMBERS: ReadonlySet<string> = new Set([
   'column',
   'operator',
@@ -414,7 +406,7 @@ function comparisonOf(condition: ColumnCondition): {
   wanted: Uint8Array;
 } {
   const operator = condition.operator ?? 'EQUAL';
-  if (!OPERATORS.has(operator)) {
+  if (!isCompareOperator(operator)) {
     throw new IllegalArgumentException(`operator ${shown(operator)} is unknown`);
   }
   const wanted = condition.value === null ? new Uint8Array(0) : toValueBytes(condition.value);

@@ -1,5 +1,10 @@
 /** Comparators from their specs. Everything throws IllegalArgumentException naming what is wrong. */
-import { toArgumentBytes, IllegalArgumentException, shown } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  isCompareOperator,
+  shown,
+  toArgumentBytes,
+} from '../model/index.ts';
 import type { Bytes, CompareOperator, ComparatorSpec, RegexSpec } from '../model/index.ts';
 import {
   BIT_AND,
@@ -22,16 +27,6 @@ import { compileRegex } from './regex/index.ts';
 import { RegexStringComparator } from './regex_comparator.ts';
 import { codePointsOf } from './text.ts';
 
-const OPERATORS: ReadonlySet<string> = new Set([
-  'LESS',
-  'LESS_OR_EQUAL',
-  'EQUAL',
-  'NOT_EQUAL',
-  'GREATER_OR_EQUAL',
-  'GREATER',
-  'NO_OP',
-]);
-
 /** java.util.regex.Pattern.DOTALL, HBase's default. */
 const REGEX_FLAGS_DEFAULT = 32;
 /** Java refuses exponents of text beyond int32; nobody writes out more digits than this. */
@@ -49,7 +44,7 @@ export function comparisonOf(
   comparator: ComparatorSpec,
   meter: Meter,
 ): Comparison {
-  if (!OPERATORS.has(operator)) {
+  if (!isCompareOperator(operator)) {
     throw new IllegalArgumentException(`Unknown compare operator ${shown(operator)}`);
   }
   return new Comparison(operator, comparatorOf(comparator, meter));

@@ -6,5 +6,19 @@ export type Value = Uint8Array | string | bigint;
 export type Timestamp = bigint | number;
 export type Column = string | readonly [family: string, qualifier: Bytes];
 
-export type CompareOperator =
-  'LESS' | 'LESS_OR_EQUAL' | 'EQUAL' | 'NOT_EQUAL' | 'GREATER_OR_EQUAL' | 'GREATER' | 'NO_OP';
+/** The operators of comparisons, in the order of their numbers in HBase.proto's CompareType. */
+export const COMPARE_OPERATORS = [
+  'LESS',
+  'LESS_OR_EQUAL',
+  'EQUAL',
+  'NOT_EQUAL',
+  'GREATER_OR_EQUAL',
+  'GREATER',
+  'NO_OP',
+] as const;
+export type CompareOperator = (typeof COMPARE_OPERATORS)[number];
+
+/** Whether this is an operator: callers in JavaScript may pass anything. */
+export function isCompareOperator(operator: unknown): operator is CompareOperator {
+  return COMPARE_OPERATORS.some((known) => known === operator);
+}

@@ -8,6 +8,7 @@ import type { FilterInput } from './filter_spec.ts';
 import type { Bytes, Column, CompareOperator, Timestamp, Value } from './primitives.ts';
 
 export type { Bytes, Column, CompareOperator, Timestamp, Value } from './primitives.ts';
+export { COMPARE_OPERATORS, isCompareOperator } from './primitives.ts';
 
 export type Durability = 'USE_DEFAULT' | 'SKIP_WAL' | 'ASYNC_WAL' | 'SYNC_WAL' | 'FSYNC_WAL';
 

@@ -1,28 +1,18 @@
 /** Comparators from the wire (Comparator.proto): `Comparator` { 1 class name · 2 its own message }. */
 import { i64At } from './numbers.ts';
-import { DoNotRetryIOException } from '../model/index.ts';
+import { COMPARE_OPERATORS, DoNotRetryIOException } from '../model/index.ts';
 import type { BitOperator, CompareOperator, ComparatorSpec } from '../model/index.ts';
 import { ProtoReader } from './proto_reader.ts';
 
 const PACKAGE = 'org.apache.hadoop.hbase.filter.';
 const EMPTY: Uint8Array = new Uint8Array(0);
 
-/** HBase.proto's CompareType by its number. */
-const COMPARE_TYPES: readonly CompareOperator[] = [
-  'LESS',
-  'LESS_OR_EQUAL',
-  'EQUAL',
-  'NOT_EQUAL',
-  'GREATER_OR_EQUAL',
-  'GREATER',
-  'NO_OP',
-];
 /** BitComparator.BitwiseOp, from 1. */
 const BIT_OPERATORS: readonly BitOperator[] = ['AND', 'OR', 'XOR'];
 
 /** Throws DoNotRetryIOException for a number that names no operator. */
 export function compareOperatorOf(number: number): CompareOperator {
-  const operator = COMPARE_TYPES[number];
+  const operator = COMPARE_OPERATORS[number];
   if (operator === undefined) throw new DoNotRetryIOException(`Unknown compare type ${number}`);
   return operator;
 }
