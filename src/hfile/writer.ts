@@ -26,6 +26,7 @@ import type { BloomType } from './bloom.ts';
 import { BloomWriter } from './bloom_writer.ts';
 import { javascriptChecksums } from './checksums.ts';
 import type { Checksums } from './checksums.ts';
+import { compareShort } from './data_block.ts';
 import { COMPRESSION_IDS, Codecs } from './compression.ts';
 import type { Codec, CompressionName } from './compression.ts';
 import { IndexWriter, indexKeyBetween } from './index_writer.ts';
@@ -303,12 +304,12 @@ export class HFileWriter {
     const last = this.#last;
     const { block } = cell;
     const lastRowLength = u16(last, 0);
-    const rows = compareParts(block, cell.rowAt, cell.rowLength, last, 2, lastRowLength);
+    const rows = compareShort(block, cell.rowAt, cell.rowLength, last, 2, lastRowLength);
     invariant(rows >= 0, 'cells come in order of their rows', this.path);
     if (rows > 0) return OTHER_ROW;
     const lastQualifierAt = cell.qualifierAt - cell.at - 8;
     const lastTimestampAt = this.#lastLength - 9;
-    const qualifiers = compareParts(
+    const qualifiers = compareShort(
       block,
       cell.qualifierAt,
       cell.qualifierLength,
@@ -453,19 +454,3 @@ const SAME_ROW = 1;
 const SAME_COLUMN = 2;
 const SAME_KEY = 3;
 type Shared = typeof OTHER_ROW | typeof SAME_ROW | typeof SAME_COLUMN | typeof SAME_KEY;
-
-function compareParts(
-  a: Uint8Array,
-  aAt: number,
-  aLength: number,
-  b: Uint8Array,
-  bAt: number,
-  bLength: number,
-): number {
-  const common = aLength < bLength ? aLength : bLength;
-  for (let i = 0; i < common; i++) {
-    const difference = a[aAt + i]! - b[bAt + i]!;
-    if (difference !== 0) return difference;
-  }
-  return aLength - bLength;
-}
