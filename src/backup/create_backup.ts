@@ -272,7 +272,7 @@ async function fullBackup(target: Target): Promise<Omit<Backup, 'format' | 'vers
   });
   // A stamp of now: the moments since the last commit, which may be long ago, are covered, too.
   await mark(server, id);
-  const capture = await captureTables(server, names, (tso) =>
+  const capture = await captureTables(server, () => names, (tso) =>
     options.standalone === true
       ? []
       : [put('backup', { ...recordOf(target, shell(tso)), state: 'running' })],
@@ -507,7 +507,7 @@ async function coveringFiles(
   if (skipped.length === 0) return [];
   const { server } = target;
   const names = tableNames(server, null).filter((name) => wanted?.includes(name) ?? true);
-  const capture = await captureTables(server, names);
+  const capture = await captureTables(server, () => names);
   try {
     const covers = (record: FileRecord): boolean =>
       record.stamp === null &&

@@ -40,7 +40,7 @@ export async function forkStore(
     [...catalog.tables()]
       .map(({ name }) => name)
       .filter((name) => parseTableName(name).namespace !== SYSTEM_NAMESPACE);
-  const capture = await captureTables(server, names);
+  const capture = await captureTables(server, () => names);
   try {
     const records = capture.tables.flatMap(({ files }) =>
       files.map(({ record, isHistory }): BackedRecord => ({

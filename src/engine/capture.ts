@@ -4,6 +4,7 @@
  * hold exactly the commits up to the capture's TSO: what the rules dropped in switches after it lies in history files, which
  * belong to the state, too.
  */
+import type { FileStamp } from '../hfile/index.ts';
 import { invariant } from '../io/index.ts';
 import { remove } from '../manifest/index.ts';
 import type { Edit, FileRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
@@ -45,18 +46,18 @@ export interface Capture {
 }
 
 /**
- * Captures these tables, all at one moment; writers go on. `further` edits belong to the commit that makes the flushed files
- * live. Throws TableNotFoundException.
+ * Captures these tables, all at one moment; writers go on. `names` are asked for when no table comes or goes any more.
+ * `further` edits belong to the commit that makes the flushed files live. Throws TableNotFoundException.
  */
 export function captureTables(
   parts: CaptureParts,
-  names: readonly string[],
+  names: () => readonly string[],
   further: (tso: bigint) => readonly Edit[] = () => [],
 ): Promise<Capture> {
   const { schema, catalog, background, files } = parts;
-  // No table comes, goes, splits or is loaded into meanwhile.
+  // No table comes, goes, splits or is loaded into meanwhile; files of transactions may be linked.
   return schema.inOrder(async () => {
-    const tables = names.map((name) => catalog.get(name));
+    const tables = names().map((name) => catalog.get(name));
     const places = tables.flatMap((table) => table.regions.map((region) => ({ table, region })));
     const taken: { capture: Capture | null } = { capture: null };
     const switched = (tso: bigint): void => {
@@ -67,10 +68,33 @@ export function captureTables(
     };
     // A switch without edits would be none: removing what is not there is one.
     const edits = (tso: bigint): readonly Edit[] => [...further(tso), remove('setting', 'capture')];
-    await background.flusher.flushTogether('capture', places, edits, switched);
+    await linked(tables);
+    const open = keepLinked(tables);
+    try {
+      await background.flusher.flushTogether('capture', places, edits, switched);
+    } finally {
+      open();
+    }
     invariant(taken.capture !== null, 'a capture is taken in its switch');
     return taken.capture;
   });
+}
+
+/** Until no file is live whose record is still on its way to the manifest. */
+async function linked(tables: readonly TableState[]): Promise<void> {
+  let one = tables.find(({ isLinking }) => isLinking);
+  for (; one !== undefined; one = tables.find(({ isLinking }) => isLinking)) await one.linked();
+}
+
+/** Files that are linked from now on stay as they are, so that they can be told from the capture's, until the answer is called. */
+function keepLinked(tables: readonly TableState[]): () => void {
+  let open: () => void = () => undefined;
+  const capturing = new Promise<void>((resolve) => (open = resolve));
+  for (const table of tables) table.capturing = capturing;
+  return () => {
+    for (const table of tables) table.capturing = null;
+    open();
+  };
 }
 
 function captureTable(parts: CaptureParts, table: TableState, tso: bigint): CapturedTable {
@@ -89,7 +113,7 @@ function captureTable(parts: CaptureParts, table: TableState, tso: bigint): Capt
     invariant(found !== undefined, 'a region has a record', region.id);
     regions.push(found);
     for (const store of region.stores) {
-      for (const file of store.files) take(file.info.id, false);
+      for (const file of store.files) if (!isLater(file.info.stamp, tso)) take(file.info.id, false);
       for (const { file, dropHigh, dropLow } of store.history) {
         if (joinHalves(dropHigh, dropLow) > tso) take(file.info.id, true);
       }
@@ -97,3 +121,7 @@ function captureTable(parts: CaptureParts, table: TableState, tso: bigint): Capt
   }
   return { record, regions, files };
 }
+
+/** The files of a transaction that was decided after the capture's moment, and linked before its switch. */
+const isLater = (stamp: FileStamp | null, tso: bigint): boolean =>
+  stamp !== null && joinHalves(stamp.writeHigh, stamp.writeLow) > tso;

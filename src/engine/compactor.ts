@@ -153,6 +153,8 @@ export class Compactor {
   async #compact(place: FilePlace, chosen: readonly StoreFile[], isMajor: boolean): Promise<void> {
     const { env, files, fileSwitch, nowMs, bytesPerSecondMax } = this.#parts;
     const { table, region, store } = place;
+    // A file linked in a capture's time has to be told from those that the capture takes.
+    if (chosen.some(({ info }) => info.stamp !== null)) await table.capturing;
     const { path, historyPath } = await files.place(place);
     const isAll = chosen.length === store.files.length;
     const output = await env.executor.run(

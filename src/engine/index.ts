@@ -37,6 +37,8 @@ export {
 } from './log_archive.ts';
 export type { ArchiveHold, BackupDetail, LogNeed } from './log_archive.ts';
 export type { TableToPlace } from './schema_changes.ts';
+export { takeTableIds } from './table_ids.ts';
+export type { TableIds } from './table_ids.ts';
 export { MERGED_FLAG, PART_FLAG } from './store_files.ts';
 export { isRowWrittenInMemory, isRowWrittenSince } from './written_since.ts';
 export { transactOverAll } from './transact.ts';

@@ -38,6 +38,8 @@ import type { Logger } from './logger.ts';
 import { filesOf, recordsOfTable } from './past_tables.ts';
 import type { PastTables } from './past_tables.ts';
 import type { StoreFiles } from './store_files.ts';
+import { takeTableIds } from './table_ids.ts';
+import type { TableIds } from './table_ids.ts';
 import type { TableState } from './table_state.ts';
 
 const RESERVED_NAMESPACES: ReadonlySet<string> = new Set(['default', 'hbase']);
@@ -63,6 +65,8 @@ export interface TableToPlace {
   readonly enabled: boolean;
   /** The table whose place it takes; null: there must be none of its name. */
   readonly replaces: TableState | null;
+  /** Numbers that were taken for it before (`takeTableIds`); absent: new ones. */
+  readonly ids?: TableIds;
   /** The records of its files. */
   readonly files: (
     table: TableRecord,
@@ -141,8 +145,12 @@ export class SchemaChanges {
     return this.#change(what, table, plan);
   }
 
-  /** Makes these tables as one commit: clones and restored ones. Only within `inOrder`. */
-  async placeTables(what: string, places: readonly TableToPlace[]): Promise<void> {
+  /** Makes these tables as one commit: clones and restored ones; `further` edits belong to it. Only within `inOrder`. */
+  async placeTables(
+    what: string,
+    places: readonly TableToPlace[],
+    further: readonly Edit[] = [],
+  ): Promise<void> {
     for (const { schema, replaces } of places) {
       this.#checkNamespace(parseTableName(schema.name).namespace);
       if (replaces === null && this.#parts.catalog.find(schema.name) !== undefined) {
@@ -156,7 +164,12 @@ export class SchemaChanges {
         this.#parts.past.floors.checkNotPinned(replaces);
       }
       const made = places.map((place) => {
-        const { table, regions } = this.#newTable(place.schema, place.startKeys, tso);
+        const { table, regions } = this.#newTable(
+          place.schema,
+          place.startKeys,
+          tso,
+          place.ids,
+        );
         const record = { ...table, enabled: place.enabled };
         return { place, table: record, regions, files: place.files(record, regions, tso) };
       });
@@ -174,7 +187,7 @@ export class SchemaChanges {
           else this.#replace(place.replaces, state, kept.has(place.replaces) ? tso : null);
         }
       };
-      return { edits, apply };
+      return { edits: [...edits, ...further], apply };
     };
     const before = async (): Promise<void> => {
       for (const { replaces } of places) {
@@ -306,13 +319,9 @@ export class SchemaChanges {
     schema: TableSchema,
     startKeys: readonly Uint8Array[],
     tso: bigint,
+    { tableId, familyIds }: TableIds = takeTableIds(this.#parts.manifest, schema),
   ): { table: TableRecord; regions: RegionRecord[] } {
     const { manifest, clock } = this.#parts;
-    const tableId = manifest.takeId('table');
-    // `fromEntries` and `hasOwn`: a family may have the name of a member of every object, such as `constructor`.
-    const familyIds: Readonly<Record<string, number>> = Object.fromEntries(
-      schema.families.map(({ name }) => [name, manifest.takeId('family')]),
-    );
     const regionIdMs = clock.nowMs();
     const regions = startKeys.map((startKey, i) => ({
       id: manifest.takeId('region'),

@@ -64,6 +64,8 @@ export class TableState {
   familyDurability: readonly number[] = [];
   /** Rows that prepared transactions are going to write; null while no transaction ever was. */
   intents: RowIntents | null = null;
+  /** A capture is under way until this settles: files that are linked meanwhile are not merged with others (capture.ts). */
+  capturing: Promise<void> | null = null;
   /** Files that readers see and whose records are on their way into the manifest. */
   readonly #links = new Set<Promise<void>>();
   #indexByName: Map<string, number> = new Map();
@@ -120,6 +122,10 @@ export class TableState {
     this.#links.add(link);
     const done = (): void => void this.#links.delete(link);
     link.then(done, done);
+  }
+
+  get isLinking(): boolean {
+    return this.#links.size > 0;
   }
 
   /** Waits for the links under way. */
