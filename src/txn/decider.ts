@@ -17,9 +17,10 @@ import { decodeGroups, digestOf } from './cells.ts';
 import type { CellGroup } from './cells.ts';
 import { clockMs, commitTransaction } from './commit_step.ts';
 import type { TransactionKnobs } from './knobs.ts';
-import { idRow, labelRow, piecesOf, recordBytes, slotRow, u64Bytes } from './ledger.ts';
+import { preparedPuts, recordBytes, recordPuts, slotRow } from './ledger.ts';
 import type { Ledger, LedgerPut, LedgerRecord, LedgerSlot } from './ledger.ts';
 import type { TransactionMetrics } from './metrics.ts';
+import { placedGroups } from './origins.ts';
 import type { Registry } from './registry.ts';
 import type { SharedMemory } from './staging.ts';
 import { CorruptData } from './stager.ts';
@@ -98,12 +99,8 @@ export class Decider {
     const { server, ledger, registry } = this.#parts;
     const { id } = txn.facts;
     const slot = registry.takeSlot(txn);
-    const pieces = txn.block === null ? [] : piecesOf(id, txn.block);
     await commitTransaction(server, ledger, {
-      puts: [
-        ...recordPuts(txn, record),
-        { row: slotRow(slot), columns: { 'p:h': recordBytes(record) }, pieces },
-      ],
+      puts: preparedPuts(record, slot, txn.block),
       groups: [],
       txnId: id,
       label: null,
@@ -302,7 +299,7 @@ export class Decider {
     if (txn.state === 'ABORTED') return;
     const nowMs = clockMs(server);
     const change = { state: 'ABORTED', reason, finishedMs: nowMs, expiresMs: null } as const;
-    await commitTransaction(server, ledger, {
+    const tso = await commitTransaction(server, ledger, {
       puts: endPuts(txn, recordOfTxn(txn, change)),
       groups: [],
       txnId: txn.facts.id,
@@ -319,7 +316,7 @@ export class Decider {
     });
     metrics.aborted(reason);
     try {
-      await stager.discard(txn);
+      await stager.discard(txn, tso);
     } catch (error) {
       // It is ABORTED all the same; the next opening removes them.
       server.logger.warn({ label: txn.facts.label, error }, 'files of an aborted transaction stay');
@@ -378,7 +375,9 @@ export class Decider {
   /** Takes over what was prepared. Time in which the server was down does not count. */
   async recover(): Promise<void> {
     const { server, ledger, registry, stager } = this.#parts;
-    const { slots, slotCount } = await ledger.slots();
+    const found = await ledger.slots();
+    const { slotCount } = found;
+    const slots = await this.#withoutBrokenOff(found.slots);
     // Nothing was committed since the opening: this is what recovery found.
     const lastMs = Number(joinHalves(server.readPoint.high, server.readPoint.low) >> 18n);
     const downMs = lastMs === 0 ? 0 : Math.max(0, clockMs(server) - lastMs);
@@ -386,12 +385,46 @@ export class Decider {
     await stager.recover(prepared);
     registry.recovered(prepared, slotCount);
     registry.forgottenTo = await ledger.forgottenTo();
-    for (const txn of prepared) {
-      noteTouched(txn);
-      if (txn.corrupt !== null) server.logger.error({ label: txn.facts.label }, txn.corrupt);
-      if (txn.facts.isolation === 'snapshot' && txn.corrupt === null) this.#retakeIntents(txn);
-    }
+    for (const txn of prepared) this.#watch(txn);
     if (prepared.length > 0) await this.#moveDeadlines(prepared);
+  }
+
+  /** Takes over transactions that a restore has brought; they have their slots. */
+  async takeOver(ids: ReadonlySet<string>): Promise<void> {
+    const { ledger, registry, stager } = this.#parts;
+    const { slots } = await ledger.slots(ids);
+    for (const slot of slots) {
+      const txn = this.#recovered(slot, 0);
+      await stager.takeOver(txn);
+      registry.add(txn);
+      this.#watch(txn);
+    }
+  }
+
+  #watch(txn: Txn): void {
+    noteTouched(txn);
+    if (txn.corrupt !== null) {
+      this.#parts.server.logger.error({ label: txn.facts.label }, txn.corrupt);
+    } else if (txn.facts.isolation === 'snapshot') this.#retakeIntents(txn);
+  }
+
+  /**
+   * A restore writes its transactions here before it places their tables: where none of these is, it was broken off, and they
+   * never came.
+   */
+  async #withoutBrokenOff(slots: readonly LedgerSlot[]): Promise<LedgerSlot[]> {
+    const { server, ledger } = this.#parts;
+    const kept: LedgerSlot[] = [];
+    for (const found of slots) {
+      const { origins } = found.record;
+      const isHere =
+        origins === undefined ||
+        origins.some(({ tableId }) => server.catalog.byId(tableId) !== undefined);
+      // A store that takes no writes keeps it: it cannot be committed.
+      if (isHere || server.oracle.refusal() !== null) kept.push(found);
+      else await ledger.erase(found.record, found.slot);
+    }
+    return kept;
   }
 
   #recovered({ slot, record, block }: LedgerSlot, downMs: number): Txn {
@@ -406,7 +439,7 @@ export class Decider {
     if (block === null || digestOf(block) !== record.digest) {
       txn.corrupt = `the cells of the prepared transaction ${where} do not have the digest ${record.digest}`;
     } else {
-      txn.groups = decodeGroups(block, where);
+      txn.groups = placedGroups(decodeGroups(block, where), record.origins);
     }
     return txn;
   }
@@ -492,18 +525,9 @@ function rowsOfGroup({ buf, at }: CellGroup): Uint8Array[] {
   return rows;
 }
 
-function recordPuts(txn: Txn, record: LedgerRecord): LedgerPut[] {
-  const { id, namespace, label } = txn.facts;
-  const tso = record.state === 'COMMITTED' ? { tsoColumn: 'r:t' } : {};
-  return [
-    { row: idRow(id), columns: { 'r:s': recordBytes(record) }, ...tso },
-    { row: labelRow(namespace, label), columns: { 'r:i': u64Bytes(id) } },
-  ];
-}
-
 /** The rows of a decision or an abort. */
 function endPuts(txn: Txn, record: LedgerRecord): LedgerPut[] {
-  const puts = recordPuts(txn, record);
+  const puts = recordPuts(record);
   if (txn.slot !== null) puts.push({ row: slotRow(txn.slot), columns: { 'p:h': NOTHING } });
   return puts;
 }

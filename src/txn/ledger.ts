@@ -28,6 +28,7 @@ import type {
   TransactionTimestamps,
 } from '../model/index.ts';
 import type { MutationBuffer } from '../region/index.ts';
+import type { FamilyOrigin } from './origins.ts';
 
 /** In HBase's own namespace, as its system tables are. */
 export const LEDGER_TABLE = 'hbase:cellar_txn';
@@ -59,6 +60,8 @@ export interface LedgerRecord {
   readonly isFresh: boolean;
   /** Ids of its staged files in the manifest, instead of cells in pieces. */
   readonly isStaged: boolean;
+  /** Of one that came with a backup: every family that it writes. */
+  readonly origins?: readonly FamilyOrigin[];
 }
 
 /** A prepared transaction as found at open. */
@@ -182,6 +185,13 @@ export class Ledger {
     if (last > before) await this.#table.put(STATE_ROW, { 'r:f': last });
   }
 
+  /** Removes every trace of one that was never PREPARED in this store after all; the slot last. */
+  async erase({ id, namespace, label }: LedgerRecord, slot: number): Promise<void> {
+    await this.#table.delete(idRow(BigInt(id)));
+    await this.#table.delete(labelRow(namespace, label));
+    await this.#table.put(slotRow(slot), { 'p:h': new Uint8Array(0) });
+  }
+
   /** Records by id, ascending, above `after`, in steps. */
   async *records(after: bigint): AsyncGenerator<LedgerRecord> {
     if (this.state === null) return;
@@ -202,8 +212,22 @@ export class Ledger {
     }
   }
 
-  /** What was prepared and not decided, with how many slots there are. */
-  async slots(): Promise<{ slots: LedgerSlot[]; slotCount: number }> {
+  /** Records of what was prepared and not decided as of this moment, without cells. */
+  async preparedAsOf(tso: bigint): Promise<LedgerRecord[]> {
+    const records: LedgerRecord[] = [];
+    if (this.state === null || this.state.createdTso > tso) return records;
+    const scanner = this.#table.scan({ prefix: 'p', columns: ['p:h'], asOf: tso });
+    for await (const result of scanner) {
+      const record = recordOf(result.value('p:h'));
+      if (record !== null) records.push(record);
+    }
+    return records;
+  }
+
+  /** What was prepared and not decided (of these ids), with how many slots there are. */
+  async slots(
+    ids: ReadonlySet<string> | null = null,
+  ): Promise<{ slots: LedgerSlot[]; slotCount: number }> {
     const slots: LedgerSlot[] = [];
     let slotCount = 0;
     if (this.state === null) return { slots, slotCount };
@@ -211,11 +235,36 @@ export class Ledger {
       const slot = u32(result.row, 1);
       slotCount = Math.max(slotCount, slot + 1);
       const record = recordOf(result.value('p:h'));
-      if (record === null) continue;
-      slots.push({ slot, record, block: record.isStaged ? null : blockOf(result, record) });
+      if (record === null || ids?.has(record.id) === false) continue;
+      const block = record.isStaged
+        ? null
+        : blockOf((n) => result.value(['p', pieceName(n)]), record);
+      slots.push({ slot, record, block });
     }
     return { slots, slotCount };
   }
+}
+
+/** The rows that make a transaction PREPARED: `block` holds its cells, null of a staged one. */
+export function preparedPuts(
+  record: LedgerRecord,
+  slot: number,
+  block: Uint8Array | null,
+): LedgerPut[] {
+  const id = BigInt(record.id);
+  const columns = { 'p:h': recordBytes(record) };
+  const pieces = block === null ? [] : piecesOf(id, block);
+  return [...recordPuts(record), { row: slotRow(slot), columns, pieces }];
+}
+
+/** The rows of a state. */
+export function recordPuts(record: LedgerRecord): LedgerPut[] {
+  const id = BigInt(record.id);
+  const tso = record.state === 'COMMITTED' ? { tsoColumn: 'r:t' } : {};
+  return [
+    { row: idRow(id), columns: { 'r:s': recordBytes(record) }, ...tso },
+    { row: labelRow(record.namespace, record.label), columns: { 'r:i': u64Bytes(id) } },
+  ];
 }
 
 /** The pieces of a block, each behind the id. */
@@ -232,12 +281,15 @@ export function piecesOf(id: bigint, block: Uint8Array): Uint8Array[] {
 }
 
 /** The pieces one after the other, as many as belong to the record; null if one is missing. */
-function blockOf(result: Result, record: LedgerRecord): Uint8Array | null {
+export function blockOf(
+  pieceAt: (n: number) => Uint8Array | null,
+  record: LedgerRecord,
+): Uint8Array | null {
   const id = BigInt(record.id);
   const parts: Uint8Array[] = [];
   let size = 0;
   for (let n = 0; ; n++) {
-    const piece = result.value(['p', u32Bytes(n)]);
+    const piece = pieceAt(n);
     if (piece === null || piece.length < 8 || u64(piece, 0) !== id) break;
     parts.push(piece.subarray(8));
     size += piece.length - 8;
@@ -254,7 +306,8 @@ function fullRecordOf(result: Result): LedgerRecord | null {
   return { ...record, tso: String(u64(tso, 0)) };
 }
 
-function recordOf(value: Uint8Array | null): LedgerRecord | null {
+/** Null: nothing is there, or of a slot: it is decided. */
+export function recordOf(value: Uint8Array | null): LedgerRecord | null {
   if (value === null || value.length === 0) return null;
   return JSON.parse(Buffer.from(value).toString('utf8')) as LedgerRecord;
 }
@@ -280,6 +333,9 @@ export function u64Bytes(value: bigint): Uint8Array {
   putU64(bytes, 0, value);
   return bytes;
 }
+
+/** The qualifier of a piece. */
+export const pieceName = (n: number): Uint8Array => u32Bytes(n);
 
 function u32Bytes(value: number): Uint8Array {
   const bytes = Buffer.alloc(4);

@@ -26,6 +26,8 @@ import type {
   TransactionStatus,
   Transactions,
 } from '../model/index.ts';
+import { Adopter } from './adoption.ts';
+import type { AdoptedName, Adoption } from './adoption.ts';
 import { digestOf } from './cells.ts';
 import { clockMs } from './commit_step.ts';
 import { Decider } from './decider.ts';
@@ -62,6 +64,7 @@ export class TransactionManager implements Transactions {
   readonly registry: Registry;
   readonly decider: Decider;
   readonly expiry: Expiry;
+  readonly #adopter: Adopter;
   readonly #fences: Fences;
   readonly #stager: Stager;
   readonly #queue: KeyedQueue = new KeyedQueue();
@@ -88,6 +91,9 @@ export class TransactionManager implements Transactions {
     };
     this.decider = new Decider(parts);
     this.#fences = new Fences(server, this.ledger);
+    const exclusively = <T>(key: string, work: () => Promise<T>): Promise<T> =>
+      this.#queue.run(key, work);
+    this.#adopter = new Adopter({ ...parts, decider: this.decider, exclusively });
     this.expiry = new Expiry({ ...parts, decider: this.decider, exclusively: this.#exclusively });
   }
 
@@ -102,6 +108,16 @@ export class TransactionManager implements Transactions {
       manager.decider.guardDrop(table, familyIds, force);
     manager.expiry.start();
     return manager;
+  }
+
+  /** Those of a backup's transactions that this store knows by label or id. */
+  known(names: readonly AdoptedName[]): Promise<AdoptedName[]> {
+    return this.#adopter.known(names);
+  }
+
+  /** Brings prepared transactions of a backup into this store, with their tables (adoption.ts). */
+  adopt(adoption: Adoption): Promise<void> {
+    return this.#adopter.adopt(adoption);
   }
 
   get knobs(): TransactionKnobs {

@@ -12,10 +12,12 @@ import { FileNotFoundException, StoreException, invariant } from '../io/index.ts
 import { put, remove } from '../manifest/index.ts';
 import type { Edit, FileRecord, TransactionRecord } from '../manifest/index.ts';
 import { digestText } from './cells.ts';
+import { originOf } from './origins.ts';
 import { clockMs, commitTransaction } from './commit_step.ts';
 import type { TransactionCommit } from './commit_step.ts';
 import type { TransactionKnobs } from './knobs.ts';
 import type { Ledger } from './ledger.ts';
+import { archivedStaged } from './staged_files.ts';
 import { digestJob, runJob, sealJob } from './stage_job.ts';
 import type { SealFamily, SealedFile } from './stage_job.ts';
 import type { SharedMemory } from './staging.ts';
@@ -96,7 +98,7 @@ export class Stager {
     // Runs and memory are not read together.
     if (staged.runs.length > 0 && txn.batches.length > 0) await this.#spill(txn);
     // Of a prepare that failed.
-    await this.#discardFiles(txn.facts.id, staged.files);
+    await this.#discardFiles(txn.facts.id, staged.files, null);
     staged.files = [];
     const families = await this.#familiesOf(txn);
     const sealed = await env.executor.run(
@@ -305,7 +307,10 @@ export class Stager {
       const table = catalog.byId(file.tableId);
       if (table !== undefined) given.push(...this.#giveFile(table, file, tso));
     }
-    for (const record of [...given, ...archive.copiesOf(given)]) edits.push(put('file', record));
+    const kept = archivedStaged(txn.facts.id, staged, tso);
+    for (const record of [...given, ...archive.copiesOf([...given, ...kept])]) {
+      edits.push(put('file', record));
+    }
     for (const table of new Set(staged.map(({ tableId }) => catalog.byId(tableId)))) {
       // Whoever has read and not yet committed starts over: it would miss what came now.
       if (table !== undefined) table.version++;
@@ -366,8 +371,7 @@ export class Stager {
     if (staged === null || staged.isVerified) return;
     const { env, layout } = this.#server;
     const files = staged.files.map(({ tableId, familyId, path }) => ({
-      tableId,
-      familyId,
+      ...originOf({ tableId, familyId }, txn.origins),
       path: layout.resolve(path),
     }));
     try {
@@ -386,20 +390,27 @@ export class Stager {
 
   // ---- the end ------------------------------------------------------------------------------------------------------
 
-  /** Removes what an aborted transaction has on the disk. */
-  async discard(txn: Txn): Promise<void> {
+  /** Removes what a transaction has on the disk that was aborted by the commit `tso`. */
+  async discard(txn: Txn, tso: bigint): Promise<void> {
     if (txn.staged === null) return;
     const { runs, files } = txn.staged;
     if (runs.length > 0) {
       await this.#server.env.fs.remove(this.#server.layout.transaction(txn.facts.id));
     }
-    await this.#discardFiles(txn.facts.id, files);
+    await this.#discardFiles(txn.facts.id, files, txn.preparedMs === null ? null : tso);
     txn.staged = null;
   }
 
-  async #discardFiles(id: bigint, files: readonly FileRecord[]): Promise<void> {
-    const { manifest } = this.#server;
+  /** `abortedTso` of one that was PREPARED: backups of moments before still want its files. */
+  async #discardFiles(
+    id: bigint,
+    files: readonly FileRecord[],
+    abortedTso: bigint | null,
+  ): Promise<void> {
+    const { manifest, archive } = this.#server;
     const edits: Edit[] = files.map((file) => remove('file', file.id));
+    const kept = abortedTso === null ? [] : archivedStaged(id, files, abortedTso);
+    for (const record of archive.copiesOf(kept)) edits.push(put('file', record));
     if (manifest.get('transaction', id) !== undefined) edits.push(remove('transaction', id));
     if (edits.length === 0) return;
     const release = this.#server.files.hold(files.map(({ path }) => path));
@@ -418,23 +429,30 @@ export class Stager {
     for (const record of [...manifest.all('transaction')]) {
       if (record.state !== 'PREPARED') continue;
       const files = record.fileIds.flatMap((id) => manifest.get('file', id) ?? []);
-      const txn = byId.get(record.id);
-      if (txn?.staged !== null && txn !== undefined) {
-        txn.staged.files = files;
-        txn.staged.bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-        await this.#checkFiles(txn);
-        continue;
-      }
+      if ((byId.get(record.id)?.staged ?? null) !== null) continue;
       const kept = await this.#ledger.byId(record.id);
       if (kept?.state === 'COMMITTED' && kept.tso !== null) {
         await this.#finishLink(record, files, BigInt(kept.tso));
-      } else await this.#discardFiles(record.id, files);
-    }
-    for (const txn of prepared) {
-      if (txn.staged !== null && txn.staged.files.length === 0) {
-        txn.corrupt ??= 'the manifest does not name its files';
+        continue;
       }
+      const wasPrepared = kept !== null && kept.preparedMs !== null;
+      // When it was aborted is not known; not after now.
+      await this.#discardFiles(record.id, files, wasPrepared ? this.#server.oracle.cursor() : null);
     }
+    for (const txn of prepared) await this.takeOver(txn);
+  }
+
+  /** The files of a prepared one, as the manifest names them. */
+  async takeOver(txn: Txn): Promise<void> {
+    const { manifest } = this.#server;
+    if (txn.staged === null) return;
+    const record = manifest.get('transaction', txn.facts.id);
+    const ids = record?.state === 'PREPARED' ? record.fileIds : [];
+    const files = ids.flatMap((id) => manifest.get('file', id) ?? []);
+    txn.staged.files = files;
+    txn.staged.bytes = files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    await this.#checkFiles(txn);
+    if (files.length === 0) txn.corrupt ??= 'the manifest does not name its files';
   }
 
   async #checkFiles(txn: Txn): Promise<void> {
@@ -458,7 +476,10 @@ export class Stager {
       const table = catalog.byId(file.tableId);
       return table === undefined ? [] : this.#giveFile(table, file, tso);
     });
-    for (const one of [...given, ...archive.copiesOf(given)]) edits.push(put('file', one));
+    const kept = archivedStaged(record.id, files, tso);
+    for (const one of [...given, ...archive.copiesOf([...given, ...kept])]) {
+      edits.push(put('file', one));
+    }
     edits.push(put('transaction', { ...record, state: 'COMMITTED', tso, fileIds: [] }));
     await manifest.commit(edits);
   }

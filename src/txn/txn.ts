@@ -9,6 +9,7 @@ import type {
 } from '../model/index.ts';
 import type { CellGroup } from './cells.ts';
 import type { LedgerRecord } from './ledger.ts';
+import type { FamilyOrigin } from './origins.ts';
 import type { LoadBatch, LoadedRequest } from './staging.ts';
 import type { StagedFiles } from './staged_files.ts';
 
@@ -69,6 +70,8 @@ export class Txn {
   intents: readonly IntentRows[] = [];
   /** Why its cells cannot be trusted. */
   corrupt: string | null = null;
+  /** It came with a backup. */
+  origins: readonly FamilyOrigin[] | undefined = undefined;
   /** Keeps its snapshot readable. */
   hold: PastHold | null = null;
 
@@ -139,6 +142,7 @@ export function recordOfTxn(txn: Txn, change: Partial<LedgerRecord> = {}): Ledge
     expiresMs: status.expiresMs,
     isFresh: txn.isFresh,
     isStaged: txn.staged !== null,
+    ...(txn.origins === undefined ? {} : { origins: txn.origins }),
     ...change,
   };
 }
@@ -194,5 +198,6 @@ export function txnOfRecord(record: LedgerRecord): Txn {
   txn.preparedMs = record.preparedMs;
   txn.expiresMs = record.expiresMs ?? 0;
   txn.isFresh = record.isFresh;
+  txn.origins = record.origins;
   return txn;
 }
