@@ -8,10 +8,11 @@ import {
   BACKUP_MANIFEST,
   PARTIAL_PREFIX,
   entriesOf,
+  sealedOf,
   sizeOf,
   writeBackup,
 } from './backup_format.ts';
-import type { Backup, BackupPart } from './backup_format.ts';
+import type { Backup, BackupPart, PreparedName } from './backup_format.ts';
 import { chainOf, dependentsOf, findBackup, firstTso, listBackups, partialsIn } from './chains.ts';
 import type { BackupSet } from './chains.ts';
 import { copyChecked, entryFault, syncFolders } from './checked_file.ts';
@@ -172,7 +173,7 @@ export async function mergeBackups(
         parts.push(await movePart(work, `${dest}/${backup.id}`, partial, part, parts.length));
       }
     }
-    const { storeId, createdMs, toTso, all, tables } = last;
+    const { storeId, createdMs, toTso, all, tables, prepared } = last;
     const merged = {
       id,
       storeId,
@@ -185,6 +186,7 @@ export async function mergeBackups(
       fromTso: first.fromTso,
       linked: row.some(({ linked }) => linked),
       replaces: row.flatMap((backup) => [backup.id, ...backup.replaces]),
+      ...(prepared === undefined ? {} : { prepared }),
       parts,
     };
     await env.fs.ensureFolder(partial);
@@ -192,7 +194,7 @@ export async function mergeBackups(
     await env.fs.rename(partial, `${dest}/${id}`);
     await env.fs.syncFolder(dest);
     for (const backup of row) await removeFolder(env, dest, backup.id);
-    return { format: 'cellar-backup', version: 1, ...merged };
+    return sealedOf(merged);
   } catch (error) {
     await env.fs.remove(partial);
     throw error;
@@ -336,6 +338,8 @@ export interface BackupSummary {
   readonly replaces: readonly string[];
   /** Ranges of commits that skipped the log. */
   readonly skipped: number;
+  /** Transactions that were PREPARED at `toTso`; null: an older program took the backup, they are not in it. */
+  readonly prepared: readonly PreparedName[] | null;
 }
 
 export function summaryOf(backup: Backup): BackupSummary {
@@ -356,6 +360,7 @@ export function summaryOf(backup: Backup): BackupSummary {
     linked,
     replaces,
     skipped: parts.reduce((sum, part) => sum + part.skipped.length, 0),
+    prepared: backup.prepared ?? null,
   };
 }
 

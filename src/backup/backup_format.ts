@@ -6,15 +6,17 @@
  *     DEST/<id>/log/<n>/…          log segments with the records of one part (wal/format.ts), whole records as they were
  *     DEST/.partial-<id>/          under way, or broken off
  *
- *     format "cellar-backup", version 1
+ *     format "cellar-backup", version 1; 2 with a ledger in some part
  *     id, kind (full, incremental), parentId, storeId, createdMs, fromTso, toTso
  *     all, tables     whose tables: all, those made later, too, or those named
  *     linked          files are links to those of the store: to damage one is to damage both
  *     replaces        backups that were merged into this one
+ *     prepared        transactions that were PREPARED at toTso; absent: not known
  *     parts           in the order of time, each [fromTso, toTso]:
  *       kind base     the state at toTso: files
  *       kind log      the commits in (fromTso, toTso]: log, files that the log does not carry, ranges that skipped the log
  *       catalog       tables and regions as they were at the end of the part
+ *       ledger        the same of the table that holds the transactions' states, whose files and commits are among the others; absent: none
  *
  * In JSON a 64-bit number is {"$n":"digits"}, bytes are {"$x":"hex"}, a time is {"$t":milliseconds}; an object with a key of its own
  * that begins with $ is {"$o":[[key,value],…]}.
@@ -22,19 +24,26 @@
 import type { Env } from '../io/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import type { FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type { FamilyOrigin } from '../txn/index.ts';
 import type { FileEntry } from './checked_file.ts';
 import { readSealed, writeSealed } from './sealed_json.ts';
 
 export const BACKUP_MANIFEST = 'backup.json';
 export const PARTIAL_PREFIX = '.partial-';
-const SEAL = { format: 'cellar-backup', version: 1 };
+const FORMAT = 'cellar-backup';
+const VERSION_MAX = 2;
 
-/** live: of the state. history: of the state, too, with `dropTso` above it. loaded: came whole at `addedTso`. covering: has commits that skipped the log. */
-export type FileRole = 'live' | 'history' | 'loaded' | 'covering';
+/**
+ * live: of the state. history: of the state, too, with `dropTso` above it. loaded: came whole at `addedTso`. covering: has commits
+ * that skipped the log. staged: of a transaction that was PREPARED for some time of the part.
+ */
+export type FileRole = 'live' | 'history' | 'loaded' | 'covering' | 'staged';
 
 export interface BackedRecord {
   readonly role: FileRole;
   readonly record: FileRecord;
+  /** Of a staged file: whose it is. Its records follow each other in the order of their ids. */
+  readonly txnId?: bigint;
 }
 
 /** One physical file and what stands for it. */
@@ -54,6 +63,21 @@ export interface BackupCatalog {
   readonly tables: readonly CatalogTable[];
 }
 
+/** A transaction that was PREPARED at the end of a backup. */
+export interface PreparedName {
+  readonly txnId: bigint;
+  readonly namespace: string;
+  readonly label: string;
+  readonly rows: number;
+  readonly cells: number;
+  readonly bytes: number;
+  /** Over its cells, with ids of where it was prepared: `origins` says which. */
+  readonly digest: string | null;
+  /** Its cells lie in staged files, not in the ledger. */
+  readonly isStaged: boolean;
+  readonly origins?: readonly FamilyOrigin[];
+}
+
 /** First and last TSO of commits that skipped the log. */
 export interface SkippedRange {
   readonly first: bigint;
@@ -65,6 +89,7 @@ export interface BackupPart {
   readonly fromTso: bigint;
   readonly toTso: bigint;
   readonly catalog: BackupCatalog;
+  readonly ledger?: CatalogTable;
   readonly files: readonly BackedFile[];
   /** In order; all in one folder. */
   readonly log: readonly FileEntry[];
@@ -85,7 +110,17 @@ export interface Backup {
   readonly tables: readonly string[];
   readonly linked: boolean;
   readonly replaces: readonly string[];
+  readonly prepared?: readonly PreparedName[];
   readonly parts: readonly BackupPart[];
+}
+
+/** A backup as it is before it is written. */
+export type BackupBody = Omit<Backup, 'format' | 'version'>;
+
+/** An older program would take staged files for those of a table: it must not read such a backup. */
+export function sealedOf(body: BackupBody): Backup {
+  const version = body.parts.some(({ ledger }) => ledger !== undefined) ? 2 : 1;
+  return { format: FORMAT, version, ...body };
 }
 
 /** 64-bit numbers, bytes and times as objects that JSON knows. */
@@ -115,16 +150,16 @@ export function richOf(value: unknown): unknown {
 export async function writeBackup(
   env: Env,
   dir: string,
-  backup: Omit<Backup, 'format' | 'version'>,
+  backup: BackupBody,
 ): Promise<void> {
-  const body = plainOf({ ...SEAL, ...backup }) as { format: string; version: number };
+  const body = plainOf(sealedOf(backup)) as { format: string; version: number };
   await writeSealed(env, `${dir}/${BACKUP_MANIFEST}`, body);
 }
 
 /** Throws FileNotFoundException, CorruptionException, ExportFormatException. */
 export async function readBackup(env: Env, dir: string): Promise<Backup> {
   const path = `${dir}/${BACKUP_MANIFEST}`;
-  const body = richOf(await readSealed(env, path, SEAL));
+  const body = richOf(await readSealed(env, path, { format: FORMAT, version: VERSION_MAX }));
   if (!isBackup(body)) throw new CorruptionException('members of a backup are missing', path, 0);
   return body;
 }

@@ -86,13 +86,13 @@ export class BuiltTable {
   }
 
   /** A path, relative to the data folder, for a file of this region and family; its folder is there. */
-  async newPath(region: number, family: string): Promise<string> {
+  async newPath(region: number, family: string, ending: string = ''): Promise<string> {
     const { env, layout } = this.#builder.server;
     const hex = (): string => Buffer.from(env.random.bytes(16)).toString('hex');
     this.#folders[region] ??= hex();
     const folder = `data/${tablePath(this.schema.name)}/${this.#folders[region]}/${family}`;
     await env.fs.ensureFolder(layout.resolve(folder));
-    const path = `${folder}/${hex()}`;
+    const path = `${folder}/${hex()}${ending}`;
     this.#builder.made(path);
     return path;
   }
@@ -170,13 +170,33 @@ export class BuiltTable {
   }
 
   async #mergeGroup(group: readonly BuiltFile[], path: string): Promise<HFileSummary | null> {
+    const { source, hasTags, close } = await this.#open(group);
+    try {
+      const family = this.#families.get(group[0]!.family)!;
+      return await writeCells(this.#builder, family, path, source, { hasTags, unique: true });
+    } finally {
+      await close();
+    }
+  }
+
+  /** All cells of the files of a region's family, merged; null: it has none. To be closed. */
+  async open(region: number, family: string): Promise<OpenedCells | null> {
+    const group = this.files.filter((file) => file.region === region && file.family === family);
+    return group.length === 0 ? null : this.#open(group);
+  }
+
+  async #open(group: readonly BuiltFile[]): Promise<OpenedCells & { readonly hasTags: boolean }> {
     const { fs } = this.#builder.server.env;
     const { layout } = this.#builder.server;
     const cache = new BlockCache(4 << 20);
     const readers: HFileReader[] = [];
+    const sources: CellSource[] = [];
+    let hasTags = false;
+    const close = async (): Promise<void> => {
+      for (const source of sources) source.close();
+      for (const reader of readers) await reader.close();
+    };
     try {
-      const sources: CellSource[] = [];
-      let hasTags = false;
       for (const { facts, region } of group) {
         const reader = await HFileReader.open(fs, layout.resolve(facts.path), cache, {
           stamp: stampOf(facts),
@@ -190,15 +210,18 @@ export class BuiltTable {
         };
         sources.push(rowRangeOf(cursor, fromRow, toRow));
       }
-      const family = this.#families.get(group[0]!.family)!;
-      return await writeCells(this.#builder, family, path, mergeOf(sources, false), {
-        hasTags,
-        unique: true,
-      });
-    } finally {
-      for (const reader of readers) await reader.close();
+    } catch (error) {
+      await close();
+      throw error;
     }
+    return { source: mergeOf(sources, false), hasTags, close };
   }
+}
+
+/** Cells of files, read as one. */
+export interface OpenedCells {
+  readonly source: CellSource;
+  close(): Promise<void>;
 }
 
 function stampOf({ stamp }: FileFacts): {

@@ -3,12 +3,17 @@
  * the backup before, with the files that the log does not carry. Everything is written below `.partial-<id>`, synced, and
  * gets its name last: a folder `<id>` is whole. The store's manifest keeps a record of it, which keeps the log from there on.
  */
-import { ARCHIVED_FLAG, captureTables, locationKey, packBackupDetail } from '../engine/index.ts';
+import {
+  captureTables,
+  joinHalves,
+  locationKey,
+  packBackupDetail,
+} from '../engine/index.ts';
 import type { Capture, CapturedTable, RegionServer } from '../engine/index.ts';
 import { IoException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
 import { put, remove } from '../manifest/index.ts';
-import type { BackupRecord, Edit, FileRecord, RegionRecord } from '../manifest/index.ts';
+import type { BackupRecord, Edit, FileRecord } from '../manifest/index.ts';
 import {
   IllegalArgumentException,
   SYSTEM_NAMESPACE,
@@ -16,15 +21,26 @@ import {
   canonicalTableName,
   parseTableName,
 } from '../model/index.ts';
-import { BACKUP_MANIFEST, PARTIAL_PREFIX, writeBackup } from './backup_format.ts';
+import { BACKUP_MANIFEST, PARTIAL_PREFIX, sealedOf, writeBackup } from './backup_format.ts';
 import type {
   BackedFile,
   BackedRecord,
   Backup,
+  BackupBody,
   BackupCatalog,
   BackupPart,
+  PreparedName,
   SkippedRange,
 } from './backup_format.ts';
+import {
+  ledgerNames,
+  ledgerOf,
+  namesOf,
+  preparedAsOf,
+  splitLedger,
+  stagedIn,
+  stagedRecords,
+} from './backup_transactions.ts';
 import { chainOf, hasTables, listBackups, partialsIn } from './chains.ts';
 import type { BackupSet } from './chains.ts';
 import {
@@ -35,6 +51,7 @@ import {
   syncFolders,
 } from './checked_file.ts';
 import { BackupException } from './errors.ts';
+import { incrementalCatalog, loadedFiles } from './increments.ts';
 import { copyLog } from './log_copy.ts';
 import { sideBySide, Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
@@ -95,7 +112,7 @@ export async function createBackup(
     if (!standalone) await server.manifest.commit([put('backup', recordOf(target, backup))]);
     // What only older backups needed of the log goes.
     await server.background.releaseLog();
-    return { format: 'cellar-backup', version: 1, ...backup };
+    return sealedOf(backup);
   } catch (error) {
     await env.fs.remove(partial);
     if ((await env.fs.stat(`${dest}/${id}/${BACKUP_MANIFEST}`)) === null) {
@@ -165,7 +182,7 @@ function tableNames(server: RegionServer, wanted: readonly string[] | null): str
 
 function recordOf(
   { location, options }: Target,
-  backup: Omit<Backup, 'format' | 'version'>,
+  backup: BackupBody,
 ): BackupRecord {
   const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
   return {
@@ -253,14 +270,14 @@ const isUnderWay = ({ archive }: RegionServer, id: string): boolean =>
 
 // ---- Full ----------------------------------------------------------------------------------------------------------------
 
-async function fullBackup(target: Target): Promise<Omit<Backup, 'format' | 'version'>> {
+async function fullBackup(target: Target): Promise<BackupBody> {
   const { server, work, id, options } = target;
   const all = options.tables === undefined;
   const names = tableNames(server, options.tables ?? null);
   const createdMs = server.env.clock.nowMs();
   work.begin('flushing');
   const common = { id, kind: 'full', parentId: null, fromTso: 0n, createdMs } as const;
-  const shell = (toTso: bigint): Omit<Backup, 'format' | 'version'> => ({
+  const shell = (toTso: bigint): BackupBody => ({
     ...common,
     storeId: server.manifest.store.storeId,
     toTso,
@@ -272,24 +289,54 @@ async function fullBackup(target: Target): Promise<Omit<Backup, 'format' | 'vers
   });
   // A stamp of now: the moments since the last commit, which may be long ago, are covered, too.
   await mark(server, id);
-  const capture = await captureTables(server, () => names, (tso) =>
-    options.standalone === true
-      ? []
-      : [put('backup', { ...recordOf(target, shell(tso)), state: 'running' })],
-  );
+  // What goes away between the capture's moment and the backup's record is kept for it, too.
+  const { appliedHigh, appliedLow } = server.readPoint;
+  const hold = server.archive.hold(joinHalves(appliedHigh, appliedLow), `backup ${id}`);
+  try {
+    const capture = await captureTables(
+      server,
+      () => [...names, ...ledgerNames(server)],
+      (tso) =>
+        options.standalone === true
+          ? []
+          : [put('backup', { ...recordOf(target, shell(tso)), state: 'running' })],
+    );
+    try {
+      return { ...shell(capture.tso), ...(await captured(target, capture, all)) };
+    } finally {
+      await capture.release();
+    }
+  } finally {
+    hold.release();
+  }
+}
+
+/** The base part, with the transactions that are prepared. */
+async function captured(
+  target: Target,
+  capture: Capture,
+  all: boolean,
+): Promise<Pick<Backup, 'parts' | 'prepared'>> {
+  const { server } = target;
+  const { tso } = capture;
+  const { own, ledger } = splitLedger(capture.tables);
+  const prepared = ledger === null ? [] : await preparedAsOf(server, tso);
+  const tableIds = all ? null : new Set(own.map(({ record }) => record.id));
+  const staged = stagedRecords(server, prepared, { from: tso, to: tso }, tableIds);
   try {
     const part: BackupPart = {
       kind: 'base',
       fromTso: 0n,
-      toTso: capture.tso,
-      catalog: catalogOf(server, capture.tables),
-      files: await backUpFiles(target, rolesOf(capture)),
+      toTso: tso,
+      catalog: catalogOf(server, own),
+      ...(ledger === null ? {} : { ledger }),
+      files: await backUpFiles(target, [...rolesOf(capture), ...staged.records]),
       log: [],
       skipped: [],
     };
-    return { ...shell(capture.tso), parts: [part] };
+    return { parts: [part], prepared: namesOf(prepared) };
   } finally {
-    await capture.release();
+    await staged.release();
   }
 }
 
@@ -356,40 +403,21 @@ const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 async function incrementalBackup(
   target: Target,
   set: BackupSet | null,
-): Promise<Omit<Backup, 'format' | 'version'>> {
-  const { server, work, id } = target;
+): Promise<BackupBody> {
+  const { server, id } = target;
   if (server.log === null) {
     throw new BackupException('a store in memory has no log: take a full backup');
   }
-  const parent = parentOf(target, set ?? { dir: target.dest, backups: [], broken: [] });
+  const { parent, chain } = parentOf(
+    target,
+    set ?? { dir: target.dest, backups: [], broken: [] },
+  );
   const hold = server.archive.hold(parent.toTso, `backup ${id}`);
   try {
     const to = await mark(server, id);
     const names = parent.all ? null : parent.tables;
     const catalog = incrementalCatalog(server, names, parent.toTso);
-    const tableIds = new Set(catalog.tables.map(({ record }) => record.id));
-    work.begin('log');
-    const copied = await copyLog({
-      work,
-      server,
-      from: parent.toTso,
-      to,
-      top: target.partial,
-      dir: 'log/0',
-      tableIds: names === null ? null : tableIds,
-    });
-    const loaded = loadedFiles(server, tableIds, parent.toTso, to);
-    const files = await backUpFiles(target, loaded);
-    const covering = await coveringFiles(target, copied.skipped, names);
-    const part: BackupPart = {
-      kind: 'log',
-      fromTso: parent.toTso,
-      toTso: to,
-      catalog,
-      files: [...files, ...covering],
-      log: copied.log,
-      skipped: copied.skipped,
-    };
+    const { part, prepared } = await incrementalPart(target, { parent, chain, catalog, to });
     return {
       id,
       kind: 'incremental',
@@ -402,6 +430,7 @@ async function incrementalBackup(
       tables: names ?? tableNames(server, null),
       linked: false,
       replaces: [],
+      ...(prepared === null ? {} : { prepared }),
       parts: [part],
     };
   } finally {
@@ -409,8 +438,65 @@ async function incrementalBackup(
   }
 }
 
+interface Increment {
+  readonly parent: Backup;
+  /** Up to the parent. */
+  readonly chain: readonly Backup[];
+  readonly catalog: BackupCatalog;
+  readonly to: bigint;
+}
+
+async function incrementalPart(
+  target: Target,
+  { parent, chain, catalog, to }: Increment,
+): Promise<{ readonly part: BackupPart; readonly prepared: PreparedName[] | null }> {
+  const { server, work } = target;
+  const from = parent.toTso;
+  const names = parent.all ? null : parent.tables;
+  const tableIds = new Set(catalog.tables.map(({ record }) => record.id));
+  const ledger = ledgerOf(server, chain);
+  const isNone = ledgerNames(server).length === 0;
+  const prepared = ledger === null ? [] : await preparedAsOf(server, to);
+  const wanted = names === null ? null : tableIds;
+  const staged = stagedRecords(server, prepared, { from, to }, wanted);
+  try {
+    work.begin('log');
+    const logged = ledger === null ? tableIds : new Set([...tableIds, ledger.record.id]);
+    const copied = await copyLog({
+      work,
+      server,
+      from,
+      to,
+      top: target.partial,
+      dir: 'log/0',
+      tableIds: names === null ? null : logged,
+    });
+    const known = stagedIn(chain);
+    const fresh = staged.records.filter(({ record }) => !known.has(record.path));
+    const loaded = loadedFiles(server, tableIds, from, to);
+    const files = await backUpFiles(target, [...loaded, ...(ledger === null ? [] : fresh)]);
+    const covering = await coveringFiles(target, copied.skipped, names);
+    const part: BackupPart = {
+      kind: 'log',
+      fromTso: from,
+      toTso: to,
+      catalog,
+      ...(ledger === null ? {} : { ledger }),
+      files: [...files, ...covering],
+      log: copied.log,
+      skipped: copied.skipped,
+    };
+    return { part, prepared: ledger === null && !isNone ? null : namesOf(prepared) };
+  } finally {
+    await staged.release();
+  }
+}
+
 /** The newest backup of this store in the folder that has the tables, its chain whole. */
-function parentOf({ server, dest, options }: Target, set: BackupSet): Backup {
+function parentOf(
+  { server, dest, options }: Target,
+  set: BackupSet,
+): { readonly parent: Backup; readonly chain: readonly Backup[] } {
   const { storeId } = server.manifest.store;
   const wanted = options.tables?.map(canonicalTableName) ?? null;
   for (const name of wanted ?? []) {
@@ -430,8 +516,7 @@ function parentOf({ server, dest, options }: Target, set: BackupSet): Backup {
     .toReversed()
     .find((backup) => wanted !== null || backup.all || !fitting.some(({ all }) => all));
   if (parent !== undefined) {
-    chainOf(set, parent);
-    return parent;
+    return { parent, chain: chainOf(set, parent) };
   }
   const why =
     own.length === 0
@@ -453,49 +538,6 @@ async function mark(server: RegionServer, id: string): Promise<bigint> {
   );
   await server.sync();
   return to;
-}
-
-/** Tables that are there, or were since `from`. */
-function incrementalCatalog(
-  server: RegionServer,
-  names: readonly string[] | null,
-  from: bigint,
-): BackupCatalog {
-  const { manifest } = server;
-  const tables = [...manifest.all('table')].filter(
-    ({ name, droppedTso }) =>
-      (droppedTso === null || droppedTso > from) &&
-      (names === null ? parseTableName(name).namespace !== SYSTEM_NAMESPACE : names.includes(name)),
-  );
-  return {
-    namespaces: [...manifest.all('namespace')],
-    tables: tables.map((record) => ({ record, regions: regionsOf(server, record.id) })),
-  };
-}
-
-function regionsOf({ manifest }: RegionServer, tableId: number): RegionRecord[] {
-  return [...manifest.regionsOf(tableId)]
-    .filter(({ removedTso }) => removedTso === null)
-    .sort((a, b) => Buffer.compare(a.startKey, b.startKey));
-}
-
-/** Files that came whole since: bulk loads, clones, restored tables, staged transactions. */
-function loadedFiles(
-  { manifest }: RegionServer,
-  tableIds: ReadonlySet<number>,
-  from: bigint,
-  to: bigint,
-): BackedRecord[] {
-  return [...manifest.all('file')]
-    .filter(
-      ({ kind, flags, addedTso, tableId }) =>
-        kind === 'reference' &&
-        flags.includes(ARCHIVED_FLAG) &&
-        tableIds.has(tableId) &&
-        addedTso > from &&
-        addedTso <= to,
-    )
-    .map((record): BackedRecord => ({ role: 'loaded', record }));
 }
 
 /** The files that hold the commits of these ranges, which are flushed for that. */

@@ -3,18 +3,21 @@
  * memory is flushed; store files, which never change, are linked where the file system can, and copied where not. The copy is a
  * store of its own: new ids, no past, no snapshots, no backups.
  */
-import { captureTables } from '../engine/index.ts';
-import type { Logger, RegionServer } from '../engine/index.ts';
+import { captureTables, joinHalves } from '../engine/index.ts';
+import type { Capture, Logger, RegionServer } from '../engine/index.ts';
 import { IoException } from '../io/index.ts';
 import { SYSTEM_NAMESPACE, parseTableName } from '../model/index.ts';
 import type { BackedFile, BackedRecord, Backup } from './backup_format.ts';
-import { buildStore, restoreFrom } from './restore.ts';
+import { ledgerNames, preparedAsOf, splitLedger, stagedRecords } from './backup_transactions.ts';
+import { buildStore, restoreFrom, withManager } from './restore.ts';
 import type { WorkOptions } from './work.ts';
 
 export interface ForkOptions extends WorkOptions {
   /** Absent: all. */
   readonly tables?: readonly string[];
   readonly logger?: Logger;
+  /** As of a restore. */
+  readonly transactions?: 'restore' | 'leave';
 }
 
 export interface ForkReport {
@@ -22,6 +25,8 @@ export interface ForkReport {
   readonly tso: bigint;
   readonly tables: readonly string[];
   readonly files: number;
+  /** Transactions that are PREPARED in the fork, too: each store decides for itself. */
+  readonly prepared: number;
 }
 
 /** Forks an open store into `dir`, which must be absent or empty. Writers go on. Throws IoException. */
@@ -30,7 +35,7 @@ export async function forkStore(
   dir: string,
   options: ForkOptions = {},
 ): Promise<ForkReport> {
-  const { env, layout, catalog } = server;
+  const { env, catalog } = server;
   const stat = await env.fs.stat(dir);
   if (stat !== null && (!stat.isDirectory || (await env.fs.list(dir)).length > 0)) {
     throw new IoException(`${dir} is not empty`, dir);
@@ -40,7 +45,32 @@ export async function forkStore(
     [...catalog.tables()]
       .map(({ name }) => name)
       .filter((name) => parseTableName(name).namespace !== SYSTEM_NAMESPACE);
-  const capture = await captureTables(server, () => names);
+  // The staged files of who aborts between the capture's moment and its switch stay for it.
+  const { appliedHigh, appliedLow } = server.readPoint;
+  const hold = server.archive.hold(joinHalves(appliedHigh, appliedLow), 'fork');
+  try {
+    const capture = await captureTables(server, () => [...names, ...ledgerNames(server)]);
+    try {
+      return await forkOf(server, dir, options, capture);
+    } finally {
+      await capture.release();
+    }
+  } finally {
+    hold.release();
+  }
+}
+
+async function forkOf(
+  server: RegionServer,
+  dir: string,
+  options: ForkOptions,
+  capture: Capture,
+): Promise<ForkReport> {
+  const { env, layout } = server;
+  const { tso } = capture;
+  const { own, ledger } = splitLedger(capture.tables);
+  const prepared = ledger === null ? [] : await preparedAsOf(server, tso);
+  const staged = stagedRecords(server, prepared, { from: tso, to: tso }, null);
   try {
     const records = capture.tables.flatMap(({ files }) =>
       files.map(({ record, isHistory }): BackedRecord => ({
@@ -48,13 +78,21 @@ export async function forkStore(
         record,
       })),
     );
-    const state = stateOf(server, capture.tso, records, capture.tables);
+    const state = stateOf(server, tso, [...records, ...staged.records], own);
+    const [part] = state.parts;
+    const whole = { ...state, parts: [{ ...part!, ...(ledger === null ? {} : { ledger }) }] };
     const report = await buildStore(env, dir, options, (fork) =>
-      restoreFrom(fork, layout.dir, state, { ...options, link: true }),
+      withManager(fork, (manager) =>
+        restoreFrom({ server: fork, manager, isNew: true }, layout.dir, whole, {
+          ...options,
+          link: true,
+        }),
+      ),
     );
-    return { tso: capture.tso, tables: report.tables, files: report.files };
+    const { tables, files, prepared: preparedCount } = report;
+    return { tso, tables, files, prepared: preparedCount };
   } finally {
-    await capture.release();
+    await staged.release();
   }
 }
 

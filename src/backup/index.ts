@@ -25,7 +25,7 @@ export {
 } from './backup_admin.ts';
 export type { BackupSummary, PruneRule } from './backup_admin.ts';
 export { restoreBackup, restoreIntoServer } from './restore.ts';
-export type { RestoreOptions, RestoreReport } from './restore.ts';
+export type { RestoreOptions, RestoreReport } from './restore_run.ts';
 export { openReadOnly } from './read_only.ts';
 export type { ReadOnlyOptions } from './read_only.ts';
 export { forkStore } from './fork.ts';
@@ -43,5 +43,5 @@ export {
 } from './wal_replay.ts';
 export type { LogSource, ReplayOptions, ReplayReport } from './wal_replay.ts';
 export { plainOf, richOf } from './backup_format.ts';
-export { runTask, taskOf } from './tasks.ts';
+export { managerOf, runTask, taskOf } from './tasks.ts';
 export type { Task, TaskResults, TaskWork } from './tasks.ts';

@@ -1,6 +1,6 @@
 /** Makes built tables those of the store, all in one commit. */
-import type { RegionServer, TableState, TableToPlace } from '../engine/index.ts';
-import type { FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type { RegionServer, TableIds, TableState, TableToPlace } from '../engine/index.ts';
+import type { Edit, FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
 import {
   DEFAULT_NAMESPACE,
   TableExistsException,
@@ -19,6 +19,10 @@ export interface PlaceOptions {
   readonly restamp: boolean;
   readonly namespaces: readonly NamespaceRecord[];
   readonly what: string;
+  /** Numbers of the tables that are known already. */
+  readonly ids?: ReadonlyMap<BuiltTable, TableIds>;
+  /** Of the same commit. */
+  readonly further?: readonly Edit[];
 }
 
 /**
@@ -29,7 +33,7 @@ export async function placeTables(builder: TableBuilder, options: PlaceOptions):
   const { server, tables } = builder;
   checkExisting(server, tables, options);
   if (options.restamp) await restamp(tables);
-  else raiseOracle(server, tables);
+  else raiseOracle(server, newestOf(tables), 'the newest cell was written');
   await builder.sync();
   await makeNamespaces(server, tables, options);
   let placedTso = 0n;
@@ -39,6 +43,7 @@ export async function placeTables(builder: TableBuilder, options: PlaceOptions):
       startKeys: table.startKeys,
       enabled: table.enabled,
       replaces: replacedBy(server, table, options),
+      ...idsOf(options.ids?.get(table)),
       files: (record, regions, tso) => {
         placedTso = tso;
         const records = table.files.map((file) =>
@@ -47,7 +52,7 @@ export async function placeTables(builder: TableBuilder, options: PlaceOptions):
         return [...records, ...server.archive.copiesOf(records)];
       },
     }));
-    await server.schema.placeTables(options.what, places);
+    await server.schema.placeTables(options.what, places, options.further);
   });
   return placedTso;
 }
@@ -105,15 +110,22 @@ async function restamp(tables: readonly BuiltTable[]): Promise<void> {
   }
 }
 
-/** New commits must be above every cell that is restored. */
-function raiseOracle({ oracle, env }: RegionServer, tables: readonly BuiltTable[]): void {
+const idsOf = (ids: TableIds | undefined): Partial<Pick<TableToPlace, 'ids'>> =>
+  ids === undefined ? {} : { ids };
+
+function newestOf(tables: readonly BuiltTable[]): bigint {
   let newest = 0n;
   for (const { maxWriteNumber } of tables) if (maxWriteNumber > newest) newest = maxWriteNumber;
+  return newest;
+}
+
+/** New commits must be above everything that is restored: `what` was done at `newest`. */
+export function raiseOracle({ oracle, env }: RegionServer, newest: bigint, what: string): void {
   if (newest <= oracle.cursor()) return;
   const aheadMs = physicalMsOf(newest) - env.clock.nowMs();
   if (aheadMs > oracle.knobs.tso_clock_backward_startup_threshold_ms) {
     throw new BackupException(
-      `the newest cell was written at ${new Date(physicalMsOf(newest)).toISOString()}, ${aheadMs} ms ahead of the clock: set the clock, or restore with restamp, which gives the cells write numbers of now`,
+      `${what} at ${new Date(physicalMsOf(newest)).toISOString()}, ${aheadMs} ms ahead of the clock: set the clock, or restore with restamp, which gives the cells write numbers of now, and without transactions`,
     );
   }
   const refusal = oracle.refusal();

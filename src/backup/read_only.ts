@@ -55,6 +55,8 @@ async function openView(env: Env, dir: string, options: ReadOnlyOptions): Promis
     await restoreBackup(view, backup.dest, root, {
       ...options,
       link: true,
+      // Nobody could decide them here.
+      transactions: 'leave',
       ...(backup.id === null ? {} : { id: backup.id }),
       ...(asOf === undefined ? {} : { asOf }),
     });

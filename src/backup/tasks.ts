@@ -6,6 +6,7 @@ import type { EmbeddedConnection } from '../engine/index.ts';
 import type { Env } from '../io/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
 import type { AsOf, ExplainTarget, ReadExplanation } from '../model/index.ts';
+import { TransactionManager } from '../txn/index.ts';
 import { createBackup, reconcile } from './create_backup.ts';
 import type { BackupOptions } from './create_backup.ts';
 import { diffMoments, scanBytes } from './diff.ts';
@@ -22,7 +23,7 @@ import type { BackupSummary } from './backup_admin.ts';
 import { keepLog } from './log_keeping.ts';
 import type { LogKeeping } from './log_keeping.ts';
 import { restoreIntoServer } from './restore.ts';
-import type { RestoreOptions, RestoreReport } from './restore.ts';
+import type { RestoreOptions, RestoreReport } from './restore_run.ts';
 import { replayInto, withLogSource } from './wal_replay.ts';
 import type { ReplayOptions, ReplayReport } from './wal_replay.ts';
 import { Work } from './work.ts';
@@ -104,7 +105,12 @@ async function run(
     case 'backup':
       return summaryOf(await createBackup(server, task.dest, { ...task.options, ...work }));
     case 'restore':
-      return restoreIntoServer(server, task.dest, { ...task.options, ...work });
+      return restoreIntoServer(
+        server,
+        task.dest,
+        { ...task.options, ...work },
+        managerOf(connection),
+      );
     case 'fork':
       return forkStore(server, task.dir, { ...task.options, ...work });
     case 'replay':
@@ -122,6 +128,12 @@ async function run(
       await server.archive.prune();
       return null;
   }
+}
+
+/** That of the connection, if it takes transactions. */
+export function managerOf(connection: EmbeddedConnection): TransactionManager | null {
+  const { transactions } = connection as { readonly transactions?: unknown };
+  return transactions instanceof TransactionManager ? transactions : null;
 }
 
 async function diff(

@@ -4,6 +4,7 @@ import {
   exportTables,
   forkStore,
   importTables,
+  managerOf,
   restoreIntoServer,
   summaryOf,
 } from '../backup/index.ts';
@@ -56,7 +57,8 @@ export class Backups {
   /** Brings tables of backups, as of any moment that they cover, into this store. */
   restore(dest: string, options: RestoreOptions = {}): Promise<RestoreReport> {
     const { server } = this.#connection;
-    return server.track(() => restoreIntoServer(server, dest, options));
+    const manager = managerOf(this.#connection);
+    return server.track(() => restoreIntoServer(server, dest, options, manager));
   }
 
   /** Makes a writable copy in `dir`, in a time that does not depend on how much the store holds. */

@@ -6,7 +6,7 @@ export { TransactionHandle } from './transaction.ts';
 export type { AdoptedName, AdoptedTransaction, Adoption } from './adoption.ts';
 export { LEDGER_TABLE, Ledger, blockOf, pieceName, recordOf } from './ledger.ts';
 export type { LedgerPut, LedgerRecord } from './ledger.ts';
-export { placeOf } from './origins.ts';
+export { originOf, placeOf } from './origins.ts';
 export type { FamilyOrigin } from './origins.ts';
 export { decodeGroups, digestOf, digestText } from './cells.ts';
 export { archivedFor, stagedFlags } from './staged_files.ts';
