@@ -18,6 +18,7 @@ import type { BackupSet } from './chains.ts';
 import { copyChecked, entryFault, syncFolders } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import type { Fault, VerifyOptions, VerifyReport } from './verify.ts';
+import { transactionFaults } from './verify_transactions.ts';
 import { Work } from './work.ts';
 import type { WorkOptions } from './work.ts';
 
@@ -45,6 +46,10 @@ export async function verifyBackups(
     faults.push(...chainFaults(set, backup));
     const found = await verifyOne(work, dest, backup, options.quick === true);
     faults.push(...found.faults);
+    // What is damaged was told; whose it is, too, would be said twice.
+    if (found.faults.length === 0) {
+      faults.push(...(await transactionFaults(work, set, backup, options.quick === true)));
+    }
     cells += found.cells;
     files += entriesOf(backup).length;
   }

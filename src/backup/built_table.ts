@@ -360,6 +360,11 @@ export class TableBuilder {
     if (paths.length > 0) await syncFolders(env, foldersOf(paths), layout.dir);
   }
 
+  /** The store has its files now: whatever fails later, they stay. */
+  placed(): void {
+    this.#made.clear();
+  }
+
   /** Removes what was made: the tables are not placed. */
   async discard(): Promise<void> {
     for (const path of [...this.#made]) await this.unmake(path);

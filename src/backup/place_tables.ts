@@ -53,6 +53,7 @@ export async function placeTables(builder: TableBuilder, options: PlaceOptions):
       },
     }));
     await server.schema.placeTables(options.what, places, options.further);
+    builder.placed();
   });
   return placedTso;
 }

@@ -102,10 +102,12 @@ const timeText = (tso: bigint): string => new Date(physicalMsOf(tso)).toISOStrin
 
 function summaryText(summary: BackupSummary): string {
   const { id, kind, fromTso, toTso, all, tables, files, bytes, linked } = summary;
+  const waiting = summary.prepared?.length ?? 0;
+  const prepared = waiting === 0 ? '' : `, ${waiting} prepared transaction(s)`;
   const covers =
     fromTso === toTso ? `at ${timeText(toTso)}` : `${timeText(fromTso)} to ${timeText(toTso)}`;
   const whose = all ? 'all tables' : tables.join(', ');
-  return `${id}: ${kind}, ${covers}, ${whose}, ${files} file(s), ${bytes} bytes${linked ? ', linked' : ''}`;
+  return `${id}: ${kind}, ${covers}, ${whose}, ${files} file(s), ${bytes} bytes${linked ? ', linked' : ''}${prepared}`;
 }
 
 function addList(group: Command, context: CliContext): void {
@@ -146,11 +148,20 @@ function describeLines(summary: BackupSummary): string[] {
     `created     ${new Date(createdMs).toISOString()}`,
     `tables      ${all ? 'all: ' : ''}${tables.join(', ')}`,
     `files       ${files}, ${bytes} bytes, of them ${summary.logBytes} of log`,
+    `prepared    ${preparedText(summary)}`,
     `merged from ${summary.replaces.length === 0 ? '-' : summary.replaces.join(', ')}`,
     ...(summary.skipped === 0
       ? []
       : [`note        commits of ${summary.skipped} range(s) skipped the log: taken from files`]),
   ];
+}
+
+/** Transactions that a restore as of the backup's end has PREPARED again. */
+function preparedText({ prepared }: BackupSummary): string {
+  if (prepared === null) return 'not known: an older program took it';
+  if (prepared.length === 0) return '-';
+  const shown = prepared.slice(0, 20).map(({ label, txnId }) => `${label} (${txnId})`);
+  return `${prepared.length}: ${shown.join(', ')}${prepared.length > 20 ? ', …' : ''}`;
 }
 
 function addVerify(group: Command, context: CliContext): void {
@@ -245,6 +256,7 @@ interface RestoreFlags extends TargetOptions {
   readonly rename?: string[];
   readonly overwrite?: boolean;
   readonly restamp?: boolean;
+  readonly withoutTransactions?: boolean;
   readonly bandwidth?: number;
   readonly parallel: number;
 }
@@ -260,15 +272,17 @@ function addRestore(program: Command, context: CliContext): void {
     .option('--rename <OLD=NEW...>', 'other names for tables')
     .option('--overwrite', 'tables of the same name in DIR make room')
     .option('--restamp', 'give cells the write number of the restore')
+    .option('--without-transactions', 'leave out what was prepared and not decided')
     .addHelpText('after', RESTORE_HELP)
     .action(async (dest: string, dir: string | undefined, _: unknown, command: Command) => {
       const flags = command.optsWithGlobals<RestoreFlags>();
       const { asOf, id, tables, bandwidth } = flags;
-      const options = {
+      const options: RestoreOptions = {
         rename: parsePairs(flags.rename),
         overwrite: flags.overwrite === true,
         restamp: flags.restamp === true,
         parallel: flags.parallel,
+        transactions: flags.withoutTransactions === true ? 'leave' : 'restore',
         ...(asOf === undefined || asOf === 'now' ? {} : { asOf }),
         ...(id === undefined ? {} : { id }),
         ...(tables === undefined ? {} : { tables: tables.split(',') }),
@@ -300,9 +314,10 @@ async function restore(
 }
 
 function printRestore(report: RestoreReport, dir: string, printer: Printer): void {
-  const { tables, tso, files, commits, backups } = report;
+  const { tables, tso, files, commits, backups, prepared } = report;
+  const waiting = prepared === 0 ? '' : `, ${prepared} prepared transaction(s)`;
   printer.either(
     { dir, ...report },
-    `Restored ${tables.join(', ')} as of ${tso} (${timeText(tso)}) into ${dir}: ${files} file(s) of ${backups.length} backup(s), ${commits} commit(s) of the log`,
+    `Restored ${tables.join(', ')} as of ${tso} (${timeText(tso)}) into ${dir}: ${files} file(s) of ${backups.length} backup(s), ${commits} commit(s) of the log${waiting}`,
   );
 }

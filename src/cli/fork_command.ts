@@ -1,6 +1,7 @@
 /** `cellar fork`: a writable copy of a store; `cellar at`: a command on a folder or backup that is only read. */
 import type { Command } from 'commander';
 import { openReadOnly } from '../backup/index.ts';
+import type { ForkOptions } from '../backup/index.ts';
 import type { AsOf } from '../model/index.ts';
 import { addTargetOptions } from './api_target.ts';
 import type { TargetOptions } from './api_target.ts';
@@ -24,6 +25,11 @@ Of a folder of backups any moment that they cover; of a data folder any within i
 /** Commands that take --as-of themselves. */
 const WITH_AS_OF: ReadonlySet<string> = new Set(['get', 'scan', 'count', 'export']);
 
+interface ForkFlags extends TargetOptions {
+  readonly tables?: string;
+  readonly withoutTransactions?: boolean;
+}
+
 type Runner = (argv: readonly string[], io: CliIo) => Promise<number>;
 
 /** Adds the commands to the program. `run` runs another command line. */
@@ -31,17 +37,21 @@ export function addForkCommands(program: Command, context: CliContext, run: Runn
   addTargetOptions(program.command('fork <NEWDIR>'))
     .description('make a writable copy of the store, in a time that does not depend on its size')
     .option('--tables <TABLE,...>', 'only these tables')
+    .option('--without-transactions', 'leave out what was prepared and not decided')
     .addHelpText('after', FORK_HELP)
     .action(async (dir: string, _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<TargetOptions & { tables?: string }>();
-      const { tables } = flags;
-      const options = tables === undefined ? {} : { tables: tables.split(',') };
+      const flags = command.optsWithGlobals<ForkFlags>();
+      const { tables, withoutTransactions } = flags;
+      const options: ForkOptions = {
+        transactions: withoutTransactions === true ? 'leave' : 'restore',
+        ...(tables === undefined ? {} : { tables: tables.split(',') }),
+      };
       const done = await runOrAsk(context, flags, { task: 'fork', dir, options }, 'forking');
       if (done === null) return;
       const printer = context.printer(flags);
       printer.either(
         { forked: true, dir, ...done },
-        `Forked ${done.tables.length} table(s) as of ${done.tso} into ${dir}: ${done.files} file(s)`,
+        `Forked ${done.tables.length} table(s) as of ${done.tso} into ${dir}: ${done.files} file(s)${done.prepared === 0 ? '' : `, ${done.prepared} prepared transaction(s)`}`,
       );
       await printer.flush();
     });
