@@ -367,6 +367,8 @@ export class TableBuilder {
 
   /** Removes what was made: the tables are not placed. */
   async discard(): Promise<void> {
+    // Whether its last commit is on the disk only the next opening knows: it sweeps what no record names.
+    if (this.server.manifest.hasFailed) return;
     for (const path of [...this.#made]) await this.unmake(path);
   }
 }
