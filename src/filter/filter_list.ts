@@ -36,6 +36,16 @@ abstract class ListFilter extends BaseFilter {
   override filterRowCells(row: RowCells): void {
     for (const filter of this.filters) filter.filterRowCells(row);
   }
+
+  /**
+   * The hint as it may be followed: backwards not within the cell's row, since HBase walks there (StoreScanner, seen with
+   * 2.6.3), and a member that counts sees the cells it passes.
+   */
+  protected followable(hint: SeekKey | null, { block, rowAt, rowLength }: CellView): SeekKey | null {
+    if (!this.reversed || hint === null) return hint;
+    const order = compareRanges(block, rowAt, rowLength, hint.row, hint.rowAt, hint.rowLength);
+    return order === 0 ? null : hint;
+  }
 }
 
 /** Every filter must pass. HBase: FilterListWithAND. */
@@ -112,7 +122,7 @@ export class MustPassAllFilter extends ListFilter {
       if (hint === null) continue;
       if (farthest === null || compareKeys(hint, farthest, this.reversed) > 0) farthest = hint;
     }
-    return farthest;
+    return this.followable(farthest, cell);
   }
 
   override filterRow(): boolean {
@@ -221,7 +231,8 @@ export class MustPassOneFilter extends ListFilter {
       if (hint === null) return null;
       if (nearest === null || compareKeys(hint, nearest, this.reversed) < 0) nearest = hint;
     }
-    return hasLeft && nearest !== null ? this.#within(cell, nearest) : nearest;
+    if (hasLeft && nearest !== null) return this.#within(cell, nearest);
+    return this.followable(nearest, cell);
   }
 
   /** The hint, but no farther than the next row, which others may want; and only to columns, whose markers it meets. */
