@@ -13,6 +13,31 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
+export interface ThreadFigures {
+  readonly name: string;
+  /** Microseconds of processor time so far. */
+  readonly cpuUs: number;
+  /** How often it waited for something. */
+  readonly sleeps: number;
+}
+
+/** The threads of a process that live now, by their numbers. Linux. */
+export function threadsOf(pid: number): Map<string, ThreadFigures> {
+  const threads = new Map<string, ThreadFigures>();
+  for (const id of readdirSync(`/proc/${pid}/task`)) {
+    const read = (file: string): string =>
+      readFileSync(`/proc/${pid}/task/${id}/${file}`, 'latin1');
+    try {
+      const sleeps = /^voluntary_ctxt_switches:\s+(\d+)/m.exec(read('status'));
+      const cpuUs = Number(read('schedstat').split(' ')[0]) / 1000;
+      threads.set(id, { name: read('comm').trim(), cpuUs, sleeps: Number(sleeps?.[1]) });
+    } catch {
+      continue; // It has ended meanwhile.
+    }
+  }
+  return threads;
+}
+
 /** Bytes of memory that a process holds now. */
 export function rssBytesOf(pid: number): number {
   const found = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'));

@@ -3,9 +3,11 @@
  * (wire_client.ts): operations, or cells, a second of wall time and a second of the server's processor time. Needs no Java;
  * Linux.
  *
- *     node bench/peers/dist/bench/server/wire.js [--only scan,put…] [--seconds S] [--rows N] [--profile FOLDER]
+ *     node bench/peers/dist/bench/server/wire.js [--only scan,put…] [--seconds S] [--rows N] [--durability D]
+ *         [--profile FOLDER] [--threads]
  *
- * Each work goes on for S seconds of the server's processor time. `--profile` runs the server with --cpu-prof.
+ * Each work goes on for S seconds of the server's processor time. `--profile` runs the server with --cpu-prof,
+ * `--threads` tells for each of its threads how long it ran and how often it went to sleep for an operation.
  */
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,7 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { cpuSecondsOf } from './processes.ts';
+import { cpuSecondsOf, threadsOf } from './processes.ts';
+import type { ThreadFigures } from './processes.ts';
 import { Message, WireClient, cellOf, numbersOf } from './wire_client.ts';
 
 const { values } = parseArgs({
@@ -21,7 +24,9 @@ const { values } = parseArgs({
     only: { type: 'string', default: '' },
     seconds: { type: 'string', default: '3' },
     rows: { type: 'string', default: '100000' },
+    durability: { type: 'string', default: 'SYNC_WAL' },
     profile: { type: 'string' },
+    threads: { type: 'boolean', default: false },
   },
 });
 const rows = Number(values.rows);
@@ -29,6 +34,7 @@ const VALUE = Buffer.alloc(100);
 /** Columns of a row of the table `wide`. */
 const COLUMNS = 10;
 const BATCH = 1000;
+const GETS = 100;
 /** Of a second of the server's processor time. */
 const WALL_MAX = 10;
 /** Its processor time is looked at this often. */
@@ -49,6 +55,7 @@ const child = spawn(
     ...(values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`]),
     path.join(import.meta.dirname, 'wire_server.js'),
     path.join(folder, 'store'),
+    values.durability,
     'narrow',
     'wide',
   ],
@@ -108,15 +115,34 @@ function checkAndPut(): Promise<unknown> {
   return client.call('Mutate', request.finish());
 }
 
+function increment(): Promise<unknown> {
+  const row = anyRow();
+  const value = new Message().text(1, 'n').bytes(2, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]));
+  const column = new Message().text(1, 'f').message(2, value);
+  const mutation = new Message().bytes(1, row).int(2, 1).message(3, column);
+  const request = new Message().message(1, regionOf('narrow')).message(2, mutation);
+  return client.call('Mutate', request.finish());
+}
+
 function get(): Promise<unknown> {
   const what = new Message().bytes(1, anyRow());
   return client.call('Get', new Message().message(1, regionOf('narrow')).message(2, what).finish());
 }
 
-/** The whole table, as HBase's client asks for it: 2 MB an answer. Gives the bytes of cells. */
-async function scan(table: 'narrow' | 'wide'): Promise<number> {
+async function multiGet(): Promise<number> {
+  const action = new Message().message(1, regionOf('narrow'));
+  for (let i = 0; i < GETS; i++) {
+    const get = new Message().bytes(1, anyRow());
+    action.message(3, new Message().int(1, i).message(3, get));
+  }
+  await client.call('Multi', new Message().message(1, action).finish());
+  return GETS;
+}
+
+/** The whole table, as HBase's client asks for it: 2 MB an answer, or so many rows. Gives the bytes of cells. */
+async function scan(table: 'narrow' | 'wide', caching = 0x7fffffff): Promise<number> {
   const flags = (message: Message): Message =>
-    message.int(4, 0x7fffffff).int(5, 0).int(7, 1).int(8, 1);
+    message.int(4, caching).int(5, 0).int(7, 1).int(8, 1);
   const spec = new Message().int(8, 1).int(10, 2 * 1024 * 1024);
   const open = flags(new Message().message(1, regionOf(table)).message(2, spec));
   let answer = await client.call('Scan', open.finish());
@@ -182,6 +208,7 @@ async function measure({ name, run, inFlight }: Work): Promise<void> {
   };
   const seconds = Number(values.seconds);
   await turns(seconds / 2);
+  const threadsBefore = threadsOf(child.pid!);
   const cpuBefore = cpuNow();
   const startMs = performance.now();
   const count = await turns(seconds);
@@ -191,6 +218,21 @@ async function measure({ name, run, inFlight }: Work): Promise<void> {
   console.log(
     `${name.padEnd(20)}${rate(count / wall)}/s ${rate(count / cpu)} a CPU second ${((cpu * 1e6) / count).toFixed(2).padStart(8)} us`,
   );
+  if (values.threads) tellThreads(threadsBefore, threadsOf(child.pid!), count);
+}
+
+/** The main thread, the workers, and those of Node itself, which collect garbage, compile and do the file system's calls. */
+function tellThreads(
+  before: ReadonlyMap<string, ThreadFigures>,
+  after: ReadonlyMap<string, ThreadFigures>,
+  count: number,
+): void {
+  for (const [id, { cpuUs, sleeps }] of after) {
+    const old = before.get(id);
+    const us = (cpuUs - (old?.cpuUs ?? 0)) / count;
+    const slept = (sleeps - (old?.sleeps ?? 0)) / count;
+    if (us > 0.05) console.log(`    thread ${id} ${us.toFixed(2)} us, ${slept.toFixed(3)} sleeps`);
+  }
 }
 
 async function load(table: 'narrow' | 'wide', count: number): Promise<void> {
@@ -218,12 +260,17 @@ try {
   const others: readonly [string, Work['run']][] = [
     ['put', once(put)],
     ['get', once(get)],
+    ['increment', once(increment)],
     ['checkAndPut', once(checkAndPut)],
   ];
   for (const [name, run] of others) {
     for (const inFlight of [1, 32]) await measure({ name: `${name}-${inFlight}`, run, inFlight });
   }
   await measure({ name: 'bufferedPut-1', run: buffered, inFlight: 1 });
+  await measure({ name: 'multiGet-1', run: multiGet, inFlight: 1 });
+  // Over what all the others have left: rows with many versions in memory and in files.
+  const scanRows = async (): Promise<number> => (await scan('narrow', 1000), rows);
+  await measure({ name: 'scanCaching1000-1', run: scanRows, inFlight: 1 });
 } finally {
   client.close();
   child.kill('SIGTERM');

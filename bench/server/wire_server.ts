@@ -1,5 +1,5 @@
 /**
- * The server of the wire bench, a process of its own: `node wire_server.js FOLDER TABLE…`. Makes the tables, with one family f, and
+ * The server of the wire bench, a process of its own: `node wire_server.js FOLDER DURABILITY TABLE…`. Makes the tables, with one family f, and
  * prints a line of JSON with its address and the names of their regions. For each line on standard input it flushes all tables
  * and prints `flushed`.
  */
@@ -15,8 +15,8 @@ const built = async (file: string): Promise<Record<string, unknown>> =>
 const { open } = (await built('embedded/index.js')) as { open: typeof openStore };
 const { startServer } = (await built('server/index.js')) as { startServer: typeof start };
 
-const [folder, ...tables] = process.argv.slice(2);
-const connection = await open(folder);
+const [folder, durability, ...tables] = process.argv.slice(2);
+const connection = await open(folder, { durability: durability as 'SYNC_WAL' });
 const regions: Record<string, string> = {};
 for (const name of tables) {
   await connection.admin.createTable({ name, families: ['f'] });
