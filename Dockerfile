@@ -18,4 +18,4 @@ VOLUME /data
 EXPOSE 16020
 HEALTHCHECK --interval=10s --timeout=3s --start-period=5s \
   CMD node -e "fetch('http://127.0.0.1:16020/health').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"
-ENTRYPOINT ["node", "dist/cli/main.js", "serve", "/data", "--host", "0.0.0.0", "--port", "16020"]
+ENTRYPOINT ["node", "dist/cli/main.cjs", "serve", "/data", "--host", "0.0.0.0", "--port", "16020"]

@@ -1,7 +1,7 @@
 // Compiles src to dist. Run by `prepare`, so that workers and the command line always start from
 // built output. dist is emptied first: a renamed module must not live on there. Then the command line is put into one file
 // and runs once, which leaves its compiled code beside it.
-import { rmSync, chmodSync, mkdtempSync } from 'node:fs';
+import { rmSync, chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { spawn, spawnSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -11,7 +11,7 @@ import { firstSteps } from './first_request.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
-const main = path.join(dist, 'cli', 'main.js');
+const main = path.join(dist, 'cli', 'main.cjs');
 rmSync(dist, { recursive: true, force: true });
 const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'tsconfig.json')], {
@@ -19,7 +19,9 @@ const result = spawnSync(process.execPath, [tsc, '-p', path.join(root, 'tsconfig
   cwd: root,
 });
 if (result.status !== 0) process.exit(result.status ?? 1);
-chmodSync(main, 0o755);
+const entry = path.join(dist, 'cli', 'main.js');
+chmodSync(entry, 0o755);
+writeFileSync(main, "#!/usr/bin/env node\nimport('./main.js');\n", { mode: 0o755 });
 try {
   const { bundle } = await import('./bundle.mjs');
   await bundle(dist);

@@ -5,9 +5,9 @@ set -u
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 url="http://127.0.0.1:${PORT:-16931}"
-cellar() { node dist/cli/main.js "$@"; }
+cellar() { node dist/cli/main.cjs "$@"; }
 serve() {
-  node dist/cli/main.js serve "$dir/data" --rpc-port off --zookeeper-port off --http-port "${PORT:-16931}" --log-level error \
+  node dist/cli/main.cjs serve "$dir/data" --rpc-port off --zookeeper-port off --http-port "${PORT:-16931}" --log-level error \
     > "$dir/server.out" 2>&1 &
   server=$!
 }

@@ -6,7 +6,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { firstAnswer } from './first_request.mjs';
 
-const MAIN = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../dist/cli/main.cjs', import.meta.url));
 const at = process.argv.indexOf('--');
 const flags = at < 0 ? [] : process.argv.slice(at + 1);
 const starts = Number((at === 2 ? undefined : process.argv[2]) ?? 9);

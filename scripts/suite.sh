@@ -10,7 +10,7 @@ if [ ! -x "$suite/run" ]; then
   exit 2
 fi
 scratch=$(mktemp -d)
-node "$root/dist/cli/main.js" serve --port 0 --json > "$scratch/ready" 2> "$scratch/log" &
+node "$root/dist/cli/main.cjs" serve --port 0 --json > "$scratch/ready" 2> "$scratch/log" &
 server=$!
 trap 'kill $server 2>/dev/null || :; rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM

@@ -17,7 +17,7 @@ import { BenchClient, cpuSecondsOf, rssBytesOf, startServer } from './processes.
 import type { RunningServer } from './processes.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../../..');
-const CLI = path.join(ROOT, 'dist/cli/main.js');
+const CLI = path.join(ROOT, 'dist/cli/main.cjs');
 const NULL_SERVER = path.join(import.meta.dirname, 'null_server.js');
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 /**
  * What an operation costs the server, told by a client that only writes requests and counts the bytes of answers
- * (wire_client.ts): operations, or cells, a second of wall time and a second of the server's processor time. Needs no Java;
+ * (wire_client.ts): operations, or cells, a second of wall time and a second of the server's processor time, and its memory then. Needs no Java;
  * Linux.
  *
  *     node bench/peers/dist/bench/server/wire.js [--only scan,put…] [--seconds S] [--rows N] [--durability D]
@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
-import { cpuSecondsOf, threadsOf } from './processes.ts';
+import { cpuSecondsOf, rssBytesOf, threadsOf } from './processes.ts';
 import type { ThreadFigures } from './processes.ts';
 import { Message, WireClient, cellOf, numbersOf } from './wire_client.ts';
 
@@ -183,6 +183,8 @@ const buffered = async (): Promise<number> => {
   return BATCH;
 };
 
+const mib = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MiB`.padStart(9);
+
 async function measure({ name, run, inFlight }: Work): Promise<void> {
   if (values.only !== '' && !values.only.split(',').some((one) => name.startsWith(one))) return;
   const cpuNow = (): number => cpuSecondsOf(child.pid!);
@@ -216,7 +218,7 @@ async function measure({ name, run, inFlight }: Work): Promise<void> {
   const cpu = cpuNow() - cpuBefore;
   const rate = (value: number): string => Math.round(value).toLocaleString('en').padStart(12);
   console.log(
-    `${name.padEnd(20)}${rate(count / wall)}/s ${rate(count / cpu)} a CPU second ${((cpu * 1e6) / count).toFixed(2).padStart(8)} us`,
+    `${name.padEnd(20)}${rate(count / wall)}/s ${rate(count / cpu)} a CPU second ${((cpu * 1e6) / count).toFixed(2).padStart(8)} us ${mib(rssBytesOf(child.pid!))}`,
   );
   if (values.threads) tellThreads(threadsBefore, threadsOf(child.pid!), count);
 }

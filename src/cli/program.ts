@@ -34,13 +34,18 @@ function onInterrupt(handler: () => void): () => void {
 
 function processIo(env: Env): CliIo {
   const logger = cliLogger(process.env, (line) => void process.stderr.write(line));
-  const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
   return {
     env,
     stdout: outputTo(process.stdout),
     stderr: outputTo(process.stderr),
-    stdin: process.stdin as AsyncIterable<Uint8Array>,
-    terminal: isTerminal ? { input: process.stdin, output: process.stdout } : null,
+    // Node opens it when it is asked for; a server does not.
+    get stdin() {
+      return process.stdin as AsyncIterable<Uint8Array>;
+    },
+    get terminal() {
+      const isTerminal = process.stdin.isTTY && process.stdout.isTTY;
+      return isTerminal ? { input: process.stdin, output: process.stdout } : null;
+    },
     progressStream: process.stderr.isTTY ? process.stderr : null,
     variables: process.env,
     openStore: (folder, access) => openFolder(env, folder, access, logger, process.env),

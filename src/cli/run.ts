@@ -45,7 +45,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   const context = new CliContext(io);
   const json = isJson(argv);
   const told: Promise<unknown>[] = [];
-  const program = programOf(context, {
+  const program = programOf(context, argv, {
     writeOut: (text) => void told.push(io.stdout.write(text)),
     writeErr: (text) => void told.push(io.stderr.write(text)),
     outputError: (text, write) => write(json ? `${usageJson(text)}\n` : text),
@@ -88,7 +88,8 @@ interface ProgramOutput {
   outputError(text: string, write: (text: string) => void): void;
 }
 
-function programOf(context: CliContext, output: ProgramOutput): Command {
+/** All commands; of `serve`, which is to start quickly, that one alone. */
+function programOf(context: CliContext, argv: readonly string[], output: ProgramOutput): Command {
   const program = new Command('cellar')
     .description('an HBase you can embed: tables in a folder, from the command line')
     .version(VERSION)
@@ -99,6 +100,12 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput(output)
     .exitOverride();
+  if (argv[0] === 'serve') addServe(program, context);
+  else addCommands(program, context);
+  return program;
+}
+
+function addCommands(program: Command, context: CliContext): void {
   addTableCommands(program, context);
   addNamespaceCommands(program, context);
   addDataCommands(program, context);
@@ -120,11 +127,13 @@ function programOf(context: CliContext, output: ProgramOutput): Command {
   addConfigCommands(program, context);
   addShellCommand(program, context);
   addAdvertiseCommand(program, context);
-  if (context.io.serveHost !== null) {
-    const serve = serveCommand(context.io.serveHost, (status) => {
-      context.exitStatus = status;
-    });
-    program.addCommand(serve.copyInheritedSettings(program));
-  }
-  return program;
+  addServe(program, context);
+}
+
+function addServe(program: Command, context: CliContext): void {
+  if (context.io.serveHost === null) return;
+  const serve = serveCommand(context.io.serveHost, (status) => {
+    context.exitStatus = status;
+  });
+  program.addCommand(serve.copyInheritedSettings(program));
 }

@@ -1,6 +1,12 @@
 /**
- * A program in one file of CommonJS, started with the compiled code that an earlier run left beside it: V8 then neither
- * parses nor compiles it again. The code is a gain of time only. Whatever is wrong with it, the program runs without.
+ * A program in one file, started with the compiled code that an earlier run left beside it: V8 then neither parses nor
+ * compiles it again. The code is a gain of time only. Whatever is wrong with it, the program runs without.
+ *
+ * The file is a module of CommonJS that stands already in the function which Node puts around one (PROGRAM_HEAD, PROGRAM_TAIL),
+ * so that its text goes to V8 as it is, without another copy of megabytes. All its characters are in Latin-1, and it begins
+ * with 16 bytes of its own, a comment with a digest:
+ *
+ *     /*0123456789ab*\/(function (exports, …) { … })
  *
  *     offset  size  field of the file of compiled code
  *          0     4  magic   "CCC1"
@@ -24,6 +30,11 @@ const ID_SIZE = 16;
 const SUM_AT = ID_AT + ID_SIZE;
 const CODE_AT = SUM_AT + 32;
 
+/** What stands around the module; the head on its first line, so that its lines keep their numbers. */
+export const PROGRAM_HEAD: string =
+  '(function (exports, require, module, __filename, __dirname, __import) {';
+export const PROGRAM_TAIL: string = '\n})';
+
 /** A started program. */
 export interface CompiledProgram {
   /** What its module exports. */
@@ -43,9 +54,8 @@ export function codePath(file: string): string {
 }
 
 /**
- * Runs the CommonJS program in `file`, all of whose characters must be in Latin-1, which begins with 16 bytes of its
- * own (a comment with a digest). It imports modules by `__import(…)`: V8 does not know how to in such a program. Null if
- * there is none. Throws what the program throws.
+ * Runs the program in `file`. It imports modules by `__import(…)`: V8 does not know how to in such a program. Null if there is
+ * none. Throws what the program throws.
  */
 export function runCompiled(file: string): CompiledProgram | null {
   const source = readProgram(file);
@@ -54,7 +64,7 @@ export function runCompiled(file: string): CompiledProgram | null {
   const id = new Uint8Array(source.subarray(0, ID_SIZE));
   const kept = readCode(codePath(file));
   const isSound = kept !== null && isCodeOf(kept, id);
-  const script = new Script(wrapped(source.toString('latin1')), {
+  const script = new Script(source.toString('latin1'), {
     filename: file,
     ...(isSound ? { cachedData: kept.subarray(CODE_AT) } : {}),
   });
@@ -72,11 +82,6 @@ export function runCompiled(file: string): CompiledProgram | null {
       writeCode(codePath(file), { id, worth, code: script.createCachedData() });
     },
   };
-}
-
-/** On one line, so that the lines of the file keep their numbers. */
-function wrapped(source: string): string {
-  return `(function (exports, require, module, __filename, __dirname, __import) {${source}\n})`;
 }
 
 function importFrom(file: string): (specifier: string) => Promise<unknown> {

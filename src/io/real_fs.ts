@@ -1,7 +1,6 @@
-/** The file system of the machine, on `node:fs` and fs-extra, with our errors. */
+/** The file system of the machine, on `node:fs`, with our errors; copies are made by fs-extra, which is loaded for the first. */
 import * as fs from 'node:fs';
 import path from 'node:path';
-import fsExtra from 'fs-extra';
 import type {
   FileHandle,
   FileStat,
@@ -123,7 +122,10 @@ export class RealFs implements FileSystem {
   }
 
   copy(from: string, to: string): Promise<void> {
-    return guard(`copy to ${to} the file`, from, () => fsExtra.copy(from, to));
+    return guard(`copy to ${to} the file`, from, async () => {
+      const { default: fsExtra } = await import('fs-extra');
+      await fsExtra.copy(from, to);
+    });
   }
 
   clone(from: string, to: string): Promise<boolean> {
@@ -140,7 +142,7 @@ export class RealFs implements FileSystem {
   }
 
   remove(path: string): Promise<void> {
-    return guard('remove', path, () => fsExtra.remove(path));
+    return guard('remove', path, () => fs.promises.rm(path, { recursive: true, force: true }));
   }
 
   syncFolder(path: string): Promise<void> {

@@ -57,8 +57,12 @@ function workerEntry(): URL {
  * flushed) is given back at its next collection only, and they come the more often the smaller this is.
  */
 const WORKER_YOUNG_MIB = 4;
-/** An idle worker is stopped: a started one takes 20 to 50 MiB, and what its last job has read stays until then. */
-const IDLE_MS = 2_000;
+/**
+ * An idle worker is stopped: a started one takes 20 to 50 MiB, and what its last job has read stays until then. Not sooner than the
+ * next flush comes under a steady load of a few MiB a second: a fresh worker compiles everything anew, which takes as long
+ * as a flush itself.
+ */
+const IDLE_MS = 8_000;
 
 /** One worker and the job it is at. */
 class PooledWorker {

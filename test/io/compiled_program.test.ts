@@ -3,7 +3,12 @@ import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { codePath, runCompiled } from '../../src/io/compiled_program.ts';
+import {
+  PROGRAM_HEAD,
+  PROGRAM_TAIL,
+  codePath,
+  runCompiled,
+} from '../../src/io/compiled_program.ts';
 import type { CompiledProgram } from '../../src/io/compiled_program.ts';
 
 let dir: string;
@@ -14,8 +19,14 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
+const asProgram = (id: string, module: string): string =>
+  `/*${id}*/${PROGRAM_HEAD}${module}${PROGRAM_TAIL}`;
+
 const program = (id: string, answer: number): string =>
-  `/*${id}*/exports.answer = () => ${answer}; exports.dirname = __dirname; exports.join = require('node:path').join;`;
+  asProgram(
+    id,
+    `exports.answer = () => ${answer}; exports.dirname = __dirname; exports.join = require('node:path').join;`,
+  );
 
 interface Exports {
   readonly answer: () => number;
@@ -52,8 +63,10 @@ test('the second run starts from the code of the first', () => {
 
 test('modules are imported from where the program lies, with compiled code and without', async () => {
   writeFileSync(path.join(dir, 'beside.mjs'), 'export const beside = 7;');
-  const text =
-    "/*0123456789ab*/exports.load = () => __import('./beside.mjs'); exports.fs = __import('node:fs');";
+  const text = asProgram(
+    '0123456789ab',
+    "exports.load = () => __import('./beside.mjs'); exports.fs = __import('node:fs');",
+  );
   writeFileSync(file, text);
   for (const isFromCode of [false, true]) {
     const started = runCompiled(file)!;

@@ -11,7 +11,7 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 
 const DIST = path.resolve(import.meta.dirname, '../../dist');
-const MAIN = path.join(DIST, 'cli/main.js');
+const MAIN = path.join(DIST, 'cli/main.cjs');
 const BUNDLE = path.join(DIST, 'bundle/cellar.cjs');
 const dir = mkdtempSync(path.join(tmpdir(), 'cellar-startup-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -60,11 +60,10 @@ test.each([
   { argv: ['serve', '--port', '0', '--json'] },
   { argv: ['--help'] },
   { argv: ['create', 't', 'f', '--data', path.join(dir, 'store')] },
-])('three files are loaded by $argv', async ({ argv }) => {
+])('two files are loaded by $argv', async ({ argv }) => {
   const files = await filesLoaded(argv);
-  expect(files.slice(0, 2)).toEqual([urlOf('cli/main.js'), urlOf('io/compiled_program.js')]);
   // What runs from compiled code is told by its path.
-  expect(files.slice(2).map((file) => path.basename(file))).toEqual(['cellar.cjs']);
+  expect(files.map((file) => path.basename(file))).toEqual(['main.cjs', 'cellar.cjs']);
 });
 
 test('for debugging the modules themselves are run', async () => {

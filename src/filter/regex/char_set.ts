@@ -6,16 +6,22 @@ const TABLE_SIZE = 256;
 type Test = (point: number) => boolean;
 
 export class CharSet {
-  readonly #table: Uint8Array = new Uint8Array(TABLE_SIZE);
+  /** Made when it is asked first: most sets stand in tables of names, and are never asked. */
+  #table: Uint8Array | null = null;
   readonly #test: Test;
 
   constructor(test: Test) {
     this.#test = test;
-    for (let point = 0; point < TABLE_SIZE; point++) this.#table[point] = test(point) ? 1 : 0;
   }
 
   has(point: number): boolean {
-    return point < TABLE_SIZE ? this.#table[point] === 1 : this.#test(point);
+    return point < TABLE_SIZE ? (this.#table ??= this.#fill())[point] === 1 : this.#test(point);
+  }
+
+  #fill(): Uint8Array {
+    const table = new Uint8Array(TABLE_SIZE);
+    for (let point = 0; point < TABLE_SIZE; point++) table[point] = this.#test(point) ? 1 : 0;
+    return table;
   }
 
   static one(point: number): CharSet {
