@@ -25,6 +25,7 @@ import type { Env } from '../io/index.ts';
 import { CorruptionException } from '../io/index.ts';
 import type { FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
 import type { FamilyOrigin } from '../txn/index.ts';
+import type { LogPlace } from '../wal/index.ts';
 import type { FileEntry } from './checked_file.ts';
 import { readSealed, writeSealed } from './sealed_json.ts';
 
@@ -94,6 +95,8 @@ export interface BackupPart {
   /** In order; all in one folder. */
   readonly log: readonly FileEntry[];
   readonly skipped: readonly SkippedRange[];
+  /** Where the store's log was when the part was taken: every record above `toTso` lies there or behind. */
+  readonly logAt?: LogPlace;
 }
 
 export interface Backup {

@@ -21,6 +21,7 @@ import {
   canonicalTableName,
   parseTableName,
 } from '../model/index.ts';
+import type { LogPlace } from '../wal/index.ts';
 import { BACKUP_MANIFEST, PARTIAL_PREFIX, sealedOf, writeBackup } from './backup_format.ts';
 import type {
   BackedFile,
@@ -288,7 +289,7 @@ async function fullBackup(target: Target): Promise<BackupBody> {
     parts: [],
   });
   // A stamp of now: the moments since the last commit, which may be long ago, are covered, too.
-  await mark(server, id);
+  const { logAt } = await mark(server, id);
   // What goes away between the capture's moment and the backup's record is kept for it, too.
   const { appliedHigh, appliedLow } = server.readPoint;
   const hold = server.archive.hold(joinHalves(appliedHigh, appliedLow), `backup ${id}`);
@@ -302,7 +303,7 @@ async function fullBackup(target: Target): Promise<BackupBody> {
           : [put('backup', { ...recordOf(target, shell(tso)), state: 'running' })],
     );
     try {
-      return { ...shell(capture.tso), ...(await captured(target, capture, all)) };
+      return { ...shell(capture.tso), ...(await captured(target, capture, logAt)) };
     } finally {
       await capture.release();
     }
@@ -315,13 +316,14 @@ async function fullBackup(target: Target): Promise<BackupBody> {
 async function captured(
   target: Target,
   capture: Capture,
-  all: boolean,
+  logAt: LogPlace | null,
 ): Promise<Pick<Backup, 'parts' | 'prepared'>> {
-  const { server } = target;
+  const { server, options } = target;
   const { tso } = capture;
   const { own, ledger } = splitLedger(capture.tables);
   const prepared = ledger === null ? [] : await preparedAsOf(server, tso);
-  const tableIds = all ? null : new Set(own.map(({ record }) => record.id));
+  const tableIds =
+    options.tables === undefined ? null : new Set(own.map(({ record }) => record.id));
   const staged = stagedRecords(server, prepared, { from: tso, to: tso }, tableIds);
   try {
     const part: BackupPart = {
@@ -333,6 +335,7 @@ async function captured(
       files: await backUpFiles(target, [...rolesOf(capture), ...staged.records]),
       log: [],
       skipped: [],
+      ...(logAt === null ? {} : { logAt }),
     };
     return { parts: [part], prepared: namesOf(prepared) };
   } finally {
@@ -414,10 +417,16 @@ async function incrementalBackup(
   );
   const hold = server.archive.hold(parent.toTso, `backup ${id}`);
   try {
-    const to = await mark(server, id);
+    const { to, logAt } = await mark(server, id);
     const names = parent.all ? null : parent.tables;
     const catalog = incrementalCatalog(server, names, parent.toTso);
-    const { part, prepared } = await incrementalPart(target, { parent, chain, catalog, to });
+    const { part, prepared } = await incrementalPart(target, {
+      parent,
+      chain,
+      catalog,
+      to,
+      logAt,
+    });
     return {
       id,
       kind: 'incremental',
@@ -444,11 +453,12 @@ interface Increment {
   readonly chain: readonly Backup[];
   readonly catalog: BackupCatalog;
   readonly to: bigint;
+  readonly logAt: LogPlace | null;
 }
 
 async function incrementalPart(
   target: Target,
-  { parent, chain, catalog, to }: Increment,
+  { parent, chain, catalog, to, logAt }: Increment,
 ): Promise<{ readonly part: BackupPart; readonly prepared: PreparedName[] | null }> {
   const { server, work } = target;
   const from = parent.toTso;
@@ -469,6 +479,7 @@ async function incrementalPart(
       to,
       top: target.partial,
       dir: 'log/0',
+      startAt: parent.parts.at(-1)?.logAt ?? null,
       tableIds: names === null ? null : logged,
     });
     const known = stagedIn(chain);
@@ -485,6 +496,7 @@ async function incrementalPart(
       files: [...files, ...covering],
       log: copied.log,
       skipped: copied.skipped,
+      ...(logAt === null ? {} : { logAt }),
     };
     return { part, prepared: ledger === null && !isNone ? null : namesOf(prepared) };
   } finally {
@@ -528,8 +540,13 @@ function parentOf(
 }
 
 /** A control record of its own marks where the backup ends; everything up to it is on the disk then. */
-async function mark(server: RegionServer, id: string): Promise<bigint> {
+async function mark(
+  server: RegionServer,
+  id: string,
+): Promise<{ readonly to: bigint; readonly logAt: LogPlace | null }> {
   let to = 0n;
+  // Before the record: whatever is committed after it comes behind.
+  const logAt = server.log?.endPlace ?? null;
   await server.schema.inOrder(() =>
     server.schema.perform(`backup ${id}`, null, (tso) => {
       to = tso;
@@ -537,7 +554,7 @@ async function mark(server: RegionServer, id: string): Promise<bigint> {
     }),
   );
   await server.sync();
-  return to;
+  return { to, logAt };
 }
 
 /** The files that hold the commits of these ranges, which are flushed for that. */

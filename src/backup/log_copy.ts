@@ -4,19 +4,16 @@
  */
 import type { RegionServer } from '../engine/index.ts';
 import { isLess, highOf, joinHalves, lowOf } from '../engine/index.ts';
-import { CorruptionException, FileNotFoundException } from '../io/index.ts';
-import type { Env, FileHandle } from '../io/index.ts';
+import { CorruptionException } from '../io/index.ts';
 import {
   KIND_COMMIT,
   KIND_LOST,
   KIND_OWN_MIN,
   LogReader,
   RECORD_HEADER_SIZE,
-  SEGMENT_HEADER_SIZE,
-  decodeSegmentHeader,
   listSegments,
 } from '../wal/index.ts';
-import type { LogRecord } from '../wal/index.ts';
+import type { LogPlace, LogRecord } from '../wal/index.ts';
 import type { SkippedRange } from './backup_format.ts';
 import { CheckedWriter, syncFolders } from './checked_file.ts';
 import type { FileEntry } from './checked_file.ts';
@@ -37,6 +34,8 @@ export interface LogCopyOptions {
   /** The backup's folder, and that of the segments below it. */
   readonly top: string;
   readonly dir: string;
+  /** Every record above `from` lies here or behind; null: not known. */
+  readonly startAt: LogPlace | null;
   /** Commits that touch none of these tables are left out; null: none is. */
   readonly tableIds: ReadonlySet<number> | null;
 }
@@ -48,31 +47,30 @@ export function recordStart(record: LogRecord): number {
   return behind - RECORD_HEADER_SIZE;
 }
 
+/** Read and written at once: each piece goes through several threads, and on a busy machine each of them waits for its turn. */
+const BATCH_BYTES: number = 4 * 1024 * 1024;
+
 /**
  * Throws BackupException when the log no longer reaches back to `from`, or has lost records since; CorruptionException for
  * damage below the durable point.
  */
 export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
-  const { server, from, to, top, dir, work } = options;
-  const { layout, env } = server;
-  await requireReach(options);
-  const reader = new LogReader(env, [layout.archivedWal, layout.wal], {
-    fromHigh: highOf(from),
-    fromLow: lowOf(from),
-    storeId: Buffer.from(server.manifest.store.storeId, 'hex'),
-  });
+  const { server, to, top, dir, work } = options;
+  const { env } = server;
+  const reader = (await readerAtPlace(options)) ?? (await readerOfAll(options));
   await env.fs.ensureFolder(`${top}/${dir}`);
-  const copy = new Copy(options);
+  const copy = new Copy(options, reader);
   try {
-    read: while (await reader.nextBatch()) {
+    read: do {
       while (reader.next()) {
         const { record } = reader;
         if (isLess(highOf(to), lowOf(to), record.tsoHigh, record.tsoLow)) break read;
-        await copy.add(record);
+        const begun = copy.add(record);
+        if (begun !== null) await begun;
       }
       await copy.drain(); // The batch's bytes change with the next one.
       work.check();
-    }
+    } while (await reader.nextBatch());
     const copied = await copy.finish();
     await syncFolders(env, [`${top}/${dir}`], top);
     return copied;
@@ -82,6 +80,41 @@ export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
   } finally {
     await reader.close();
   }
+}
+
+function readerOf({ server, from }: LogCopyOptions, startAt: LogPlace | null): LogReader {
+  const { layout, env, manifest } = server;
+  return new LogReader(env, [layout.archivedWal, layout.wal], {
+    fromHigh: highOf(from),
+    fromLow: lowOf(from),
+    storeId: Buffer.from(manifest.store.storeId, 'hex'),
+    batchBytes: BATCH_BYTES,
+    ...(startAt === null ? {} : { startAt }),
+  });
+}
+
+/** At its first batch; null where the place is not known, or is no place of this log any more. */
+async function readerAtPlace(options: LogCopyOptions): Promise<LogReader | null> {
+  if (options.startAt === null) return null;
+  const reader = readerOf(options, options.startAt);
+  try {
+    if (await reader.nextBatch()) return reader;
+  } catch (error) {
+    // The look at the whole log says what is wrong, if anything is.
+    if (!(error instanceof CorruptionException)) {
+      await reader.close();
+      throw error;
+    }
+  }
+  await reader.close();
+  return null;
+}
+
+async function readerOfAll(options: LogCopyOptions): Promise<LogReader> {
+  await requireReach(options);
+  const reader = readerOf(options, null);
+  await reader.nextBatch();
+  return reader;
 }
 
 /** There is an unbroken row of segments back to one that begins at or below `from`, or to the first the log ever had. */
@@ -110,18 +143,25 @@ async function requireReach({ server, from }: LogCopyOptions): Promise<void> {
 
 class Copy {
   readonly #options: LogCopyOptions;
-  readonly #log: FileEntry[] = [];
+  readonly #reader: LogReader;
+  /** Segments that are written, on their way to the disk: meanwhile the next one is copied. */
+  readonly #ended: Promise<FileEntry>[] = [];
   readonly #skipped: SkippedRange[] = [];
   #writer: CheckedWriter | null = null;
   #name = '';
   #segment = 0;
   #commits = 0;
+  /** Records that lie side by side in the reader's buffer and go on together. */
+  #runFrom = 0;
+  #runTo = 0;
 
-  constructor(options: LogCopyOptions) {
+  constructor(options: LogCopyOptions, reader: LogReader) {
     this.#options = options;
+    this.#reader = reader;
   }
 
-  async add(record: LogRecord): Promise<void> {
+  /** Takes the record; to be awaited when a segment begins with it, null otherwise. */
+  add(record: LogRecord): Promise<void> | null {
     const { from } = this.#options;
     const isAbove = isLess(highOf(from), lowOf(from), record.tsoHigh, record.tsoLow);
     if (record.kind === KIND_LOST && isAbove) {
@@ -131,14 +171,27 @@ class Copy {
     }
     if (record.hasSkipped) this.#noteSkipped(record);
     // The log's own records repeat a TSO: they are kept where records before them were.
-    const isOwn = record.kind >= KIND_OWN_MIN;
-    if (!isAbove && this.#segment !== record.segment) return;
+    if (!isAbove && this.#segment !== record.segment) return null;
     // Every segment of the stretch has a file, so that none seems to be missing.
-    if (this.#segment !== record.segment) await this.#begin(record);
-    if (!isOwn && !this.#touches(record)) return;
+    if (this.#segment !== record.segment) return this.#begin(record);
+    this.#take(record);
+    return null;
+  }
+
+  #take(record: LogRecord): void {
+    if (record.kind < KIND_OWN_MIN && !this.#touches(record)) return;
     if (record.kind === KIND_COMMIT) this.#commits++;
     const at = recordStart(record);
-    if (this.#writer!.add(record.buf.subarray(at, at + record.size))) await this.#writer!.drain();
+    if (this.#runTo !== at) {
+      this.#endRun(record.buf);
+      this.#runFrom = at;
+    }
+    this.#runTo = at + record.size;
+  }
+
+  #endRun(buf: Uint8Array): void {
+    if (this.#runTo > this.#runFrom) this.#writer!.add(buf.subarray(this.#runFrom, this.#runTo));
+    this.#runFrom = this.#runTo = 0;
   }
 
   #noteSkipped(record: LogRecord): void {
@@ -160,58 +213,39 @@ class Copy {
 
   async #begin(record: LogRecord): Promise<void> {
     await this.#end();
-    const { work, top, dir, server } = this.#options;
+    const { work, top, dir } = this.#options;
     this.#name = record.path.slice(record.path.lastIndexOf('/') + 1);
-    const header = await readHeader(server, record.path, this.#name);
     this.#segment = record.segment;
     this.#writer = await CheckedWriter.create(work, `${top}/${dir}/${this.#name}`);
-    this.#writer.add(header);
+    this.#writer.add(this.#reader.headerBytes);
+    this.#take(record);
   }
 
   async #end(): Promise<void> {
-    if (this.#writer === null) return;
-    this.#log.push(await this.#writer.finish(`${this.#options.dir}/${this.#name}`));
+    const writer = this.#writer;
+    if (writer === null) return;
+    await this.drain();
     this.#writer = null;
+    const ended = writer.finish(`${this.#options.dir}/${this.#name}`);
+    ended.catch(() => undefined); // `finish` and `abort` look at it.
+    this.#ended.push(ended);
   }
 
   async drain(): Promise<void> {
-    await this.#writer?.drain();
+    if (this.#writer === null) return;
+    this.#endRun(this.#reader.record.buf);
+    await this.#writer.drain();
   }
 
   async finish(): Promise<LogCopy> {
     await this.#end();
-    return { log: this.#log, skipped: this.#skipped, commits: this.#commits };
+    const log = await Promise.all(this.#ended);
+    return { log, skipped: this.#skipped, commits: this.#commits };
   }
 
+  /** What was begun is closed; the folder is the caller's to remove. */
   async abort(): Promise<void> {
+    await Promise.allSettled(this.#ended);
     await this.#writer?.abort();
-  }
-}
-
-async function readHeader(
-  { env, layout }: RegionServer,
-  path: string,
-  name: string,
-): Promise<Uint8Array> {
-  const handle = await openMoved(env, path, `${layout.archivedWal}/${name}`);
-  try {
-    const bytes = new Uint8Array(SEGMENT_HEADER_SIZE);
-    const length = await handle.read(bytes, 0);
-    if (length < SEGMENT_HEADER_SIZE)
-      throw new CorruptionException('a log segment is cut', path, length);
-    decodeSegmentHeader(bytes, path);
-    return bytes;
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Opens a segment that may have moved into the archive. */
-async function openMoved(env: Env, path: string, archived: string): Promise<FileHandle> {
-  try {
-    return await env.fs.open(path, 'read');
-  } catch (error) {
-    if (!(error instanceof FileNotFoundException)) throw error;
-    return env.fs.open(archived, 'read');
   }
 }

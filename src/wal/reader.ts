@@ -19,6 +19,7 @@ import {
   wholeRecordSize,
 } from './format.ts';
 import { LogRecord } from './record.ts';
+import type { LogPlace } from './recover.ts';
 import { surveySegments, type SurveyedSegment } from './survey.ts';
 import { segmentPath } from './segment.ts';
 
@@ -34,6 +35,13 @@ export interface ReadLogOptions {
   readonly fromLow?: number;
   /** Refuses segments of another store. 16 bytes; default: not checked. */
   readonly storeId?: Uint8Array;
+  /**
+   * Everything from `from` on lies here or behind: segments before are not looked at. Where the segment is gone there is no record, and
+   * where no record begins the log counts as damaged.
+   */
+  readonly startAt?: LogPlace;
+  /** Bytes read at once; default 1 MiB. */
+  readonly batchBytes?: number;
 }
 
 /** Where a reader found no further whole record. */
@@ -56,13 +64,18 @@ export class LogReader {
   readonly #fromHigh: number;
   readonly #fromLow: number;
   readonly #storeId: Uint8Array | null;
+  readonly #startAt: LogPlace | null;
+  readonly #batchBytes: number;
+  /** The segments as they were seen last; a follower that is not among them is looked for anew. */
+  #seen: readonly SurveyedSegment[] | null = null;
+  #headerBytes: Uint8Array = new Uint8Array(0);
   #handle: FileHandle | null = null;
   #number = 0;
   #path = '';
   #seed = 0;
   /** File offset of the next record, and what of the file is in memory. */
   #at = 0;
-  #buf: Uint8Array = new Uint8Array(BATCH_SIZE);
+  #buf: Uint8Array;
   #base = 0;
   #length = 0;
   #isSegmentEnded = false;
@@ -74,11 +87,19 @@ export class LogReader {
     this.#fromHigh = options.fromHigh ?? 0;
     this.#fromLow = options.fromLow ?? 0;
     this.#storeId = options.storeId ?? null;
+    this.#startAt = options.startAt ?? null;
+    this.#batchBytes = options.batchBytes ?? BATCH_SIZE;
+    this.#buf = new Uint8Array(this.#batchBytes);
   }
 
   /** Where the last `nextBatch` that gave false stopped; null for a log without records. */
   get end(): LogEnd | null {
     return this.#end;
+  }
+
+  /** The header of the segment that `record` lies in. */
+  get headerBytes(): Uint8Array {
+    return this.#headerBytes;
   }
 
   /**
@@ -90,7 +111,7 @@ export class LogReader {
       if (this.#handle === null || this.#isSegmentEnded) {
         if (!(await this.#openNext())) return false;
       }
-      await this.#fill(BATCH_SIZE);
+      await this.#fill(this.#batchBytes);
       const claimed = claimedRecordSize(this.#buf, 0, this.#length);
       if (claimed > this.#length) await this.#fill(claimed);
       if (wholeRecordSize(this.#buf, 0, this.#length, this.#seed) > 0) return true;
@@ -137,18 +158,27 @@ export class LogReader {
   async #survey(): Promise<SurveyedSegment[]> {
     const all = new Map<number, SurveyedSegment>();
     for (const dir of this.#dirs.toReversed()) {
-      const { chain, missing } = await surveySegments(this.#env.fs, dir, this.#storeId);
+      const { chain, missing } = await surveySegments(
+        this.#env.fs,
+        dir,
+        this.#storeId,
+        Math.max(1, this.#number, this.#startAt?.segment ?? 1),
+      );
       const gap = missing[0];
       if (gap !== undefined) throw new CorruptionException('log segment is missing', gap.path, 0);
       for (const segment of chain) all.set(segment.number, segment);
     }
-    return [...all.values()].sort((a, b) => a.number - b.number);
+    const segments = [...all.values()].sort((a, b) => a.number - b.number);
+    this.#seen = segments;
+    return segments;
   }
 
   /** Opens the segment behind the current one, or the first that is needed. */
   async #openNext(): Promise<boolean> {
     for (let moves = 0; ; moves++) {
       try {
+        const known = moves === 0 ? this.#seenFollower() : undefined;
+        if (known !== undefined) return await this.#open(known);
         return await this.#openSurveyed(await this.#survey());
       } catch (error) {
         // It went into the archive since it was seen.
@@ -164,20 +194,35 @@ export class LogReader {
       if (next.sizeBytes === 0) return false;
       throw next.fault!;
     }
+    return this.#open(next);
+  }
+
+  /** The follower as it was seen with an earlier one, without a look at all headers again. */
+  #seenFollower(): SurveyedSegment | undefined {
+    if (this.#handle === null) return undefined;
+    return this.#seen?.find(({ header }) => header?.previous === this.#number);
+  }
+
+  async #open(next: SurveyedSegment): Promise<boolean> {
     const handle = await this.#env.fs.open(next.path, 'read');
     await this.close();
+    const isFirst = this.#number === 0;
     this.#handle = handle;
+    this.#headerBytes = next.headerBytes;
     this.#number = next.number;
     this.#path = this.record.path = next.path;
     this.record.segment = next.number;
     this.#seed = segmentSeed(next.number);
-    this.#at = SEGMENT_HEADER_SIZE;
+    const { segment, offset } = this.#startAt ?? { segment: 0, offset: 0 };
+    this.#at = isFirst && next.number === segment ? offset : SEGMENT_HEADER_SIZE;
     this.#isSegmentEnded = false;
     return true;
   }
 
   /** The last segment whose first record is not above `from`: every record before it is below. */
   async #first(segments: readonly SurveyedSegment[]): Promise<SurveyedSegment | undefined> {
+    const place = this.#startAt;
+    if (place !== null) return segments.find(({ number }) => number === place.segment);
     for (const segment of segments.toReversed()) {
       const record = await this.#firstRecord(segment);
       const { tsoHigh, tsoLow } = record;

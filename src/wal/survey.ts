@@ -16,6 +16,8 @@ export interface SurveyedSegment {
   readonly sizeBytes: number;
   /** Null if it is damaged; `fault` then says how. */
   readonly header: SegmentHeader | null;
+  /** The header as it lies in the file, shorter if that is cut. */
+  readonly headerBytes: Uint8Array;
   readonly fault: CorruptionException | null;
 }
 
@@ -33,19 +35,20 @@ export interface Survey {
 }
 
 /**
- * Reads the headers of all segments; changes nothing. An absent folder is an empty one.
+ * Reads the headers of all segments, or of those from `fromNumber` on; changes nothing. An absent folder is an empty one.
  * Throws LogVersionException, CorruptionException for a segment under a wrong name or of another store, IoException.
  */
 export async function surveySegments(
   fs: FileSystem,
   dir: string,
   storeId: Uint8Array | null,
+  fromNumber: number = 1,
 ): Promise<Survey> {
   const names = (await fs.stat(dir)) === null ? [] : await fs.list(dir);
   const all: SurveyedSegment[] = [];
   for (const name of names) {
     const number = segmentNumber(name);
-    const segment = number > 0 ? await surveySegment(fs, dir, number, storeId) : null;
+    const segment = number >= fromNumber ? await surveySegment(fs, dir, number, storeId) : null;
     if (segment !== null) all.push(segment);
   }
   all.sort((a, b) => a.number - b.number);
@@ -77,10 +80,10 @@ async function surveySegment(
     header = decodeSegmentHeader(bytes, path);
   } catch (error) {
     if (!(error instanceof CorruptionException)) throw error;
-    return { number, path, sizeBytes, header: null, fault: error };
+    return { number, path, sizeBytes, header: null, headerBytes: bytes, fault: error };
   }
   checkSegmentIdentity(header, path, number, storeId);
-  return { number, path, sizeBytes, header, fault: null };
+  return { number, path, sizeBytes, header, headerBytes: bytes, fault: null };
 }
 
 /**
