@@ -13,7 +13,8 @@ import {
   wholeRecordSize,
 } from './format.ts';
 import { LogRecord } from './record.ts';
-import { surveySegments, type SurveyedSegment } from './survey.ts';
+import { segmentNumber, segmentPath } from './segment.ts';
+import { surveySegment, surveySegments, type SurveyedSegment } from './survey.ts';
 
 /** Bytes that are enough for a record's header. */
 const HEAD_SIZE = 64;
@@ -80,16 +81,25 @@ export async function pruneArchive(
   firstLive: { readonly firstHigh: number; readonly firstLow: number } | null,
 ): Promise<number> {
   if ((await env.fs.stat(archiveDir)) === null) return 0;
-  const segments = await listSegments(env, archiveDir);
+  const numbers = (await env.fs.list(archiveDir)).map(segmentNumber).filter((number) => number > 0);
+  numbers.sort((a, b) => a - b);
+  // Only as far as they go: the archive may be long.
   let removed = 0;
-  for (const [i, segment] of segments.entries()) {
-    const next = segments[i + 1] ?? firstLive;
+  for (const [i, number] of numbers.entries()) {
+    const following = numbers[i + 1];
+    const next = following === undefined ? firstLive : await seen(env, archiveDir, following);
     if (above !== null && !startsAtOrBelow(next, above.high, above.low)) break;
-    await env.fs.remove(segment.path);
+    await env.fs.remove(segmentPath(archiveDir, number));
     await env.fs.syncFolder(archiveDir);
     removed++;
   }
   return removed;
+}
+
+/** Null for a segment that is not there any more. */
+async function seen(env: Env, dir: string, number: number): Promise<ArchivedSegment | null> {
+  const segment = await surveySegment(env.fs, dir, number, null);
+  return segment === null ? null : describe(env, segment);
 }
 
 /** The segment's first record is not above the TSO's successor: nothing before it is above the TSO. */

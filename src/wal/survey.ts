@@ -59,8 +59,8 @@ export async function surveySegments(
   };
 }
 
-/** Null if the file is gone: a writer at work has released it. */
-async function surveySegment(
+/** Null if the file is gone: a writer at work has released it. Throws as `surveySegments`. */
+export async function surveySegment(
   fs: FileSystem,
   dir: string,
   number: number,
