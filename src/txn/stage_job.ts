@@ -38,6 +38,13 @@ import { sortLoaded } from './load_order.ts';
 import type { StoreCells } from './load_order.ts';
 import type { LoadBatch } from './staging.ts';
 
+/** Small: what a merge of many runs holds is blocks of each. */
+const RUN_BLOCK_BYTES: number = 16 * 1024;
+/** What a merge reads ahead, over all runs, and of each at least and at most. */
+const MERGE_AHEAD_BYTES: number = 8 * 1024 * 1024;
+const RUN_AHEAD_MIN: number = 2 * RUN_BLOCK_BYTES;
+const RUN_AHEAD_MAX: number = 256 * 1024;
+
 export interface RunInput {
   readonly batches: readonly LoadBatch[];
   /** Folder and first part of the names of the runs; each gets `-<table>-<family>`. */
@@ -112,6 +119,7 @@ export async function writeRuns(input: RunInput, env: Env): Promise<RunOutput> {
     const path = `${input.prefix}-${tableId}-${familyId}`;
     const writer = await HFileWriter.create(env.fs, path, {
       createdMs: input.nowMs,
+      blockSizeBytes: RUN_BLOCK_BYTES,
       bloomType: 'NONE',
       hasTags: true,
       isSynced: false,
@@ -167,11 +175,14 @@ async function sealFamily(
   if (loaded !== null) await foldLoaded(seal, loaded);
   const readers: HFileReader[] = [];
   const sources: CellSource[] = [];
+  const share = Math.floor(MERGE_AHEAD_BYTES / Math.max(1, family.runs.length));
+  const readAheadBytes = Math.max(RUN_AHEAD_MIN, Math.min(RUN_AHEAD_MAX, share));
+  const cache = new BlockCache(1 << 20);
   try {
     for (const path of family.runs) {
-      const reader = await HFileReader.open(env.fs, path, new BlockCache(1 << 20));
+      const reader = await HFileReader.open(env.fs, path, cache);
       readers.push(reader);
-      sources.push(reader.cursor({ cacheBlocks: false, sequential: true }));
+      sources.push(reader.cursor({ cacheBlocks: false, sequential: true, readAheadBytes }));
     }
     if (sources.length > 0) await foldRuns(seal, mergeOf(sources, false));
   } finally {
