@@ -23,7 +23,7 @@ import {
   u32,
   writeKeyValue,
 } from '../cell/index.ts';
-import { MUTATE_DELETE, MUTATE_PUT } from '../engine/index.ts';
+import { MUTATE_APPEND, MUTATE_DELETE, MUTATE_PUT } from '../engine/index.ts';
 import type { ByteMutation, MutateType } from '../engine/index.ts';
 import { ALL_TIME, DoNotRetryIOException } from '../model/index.ts';
 import type { TimeRangeSpec } from '../model/index.ts';
@@ -82,10 +82,14 @@ export class CellBlock {
   }
 }
 
-/** The scalar fields of a MutationProto. */
-class MutationFields {
+/** A MutationProto as it is read: one object for each. */
+class MutationFields implements ByteMutation {
   row = EMPTY;
-  type = 0;
+  /** Checked when everything is read. */
+  type: MutateType = MUTATE_APPEND;
+  cells = EMPTY;
+  from = 0;
+  to = 0;
   timestampHigh: number = LATEST_HIGH;
   timestampLow: number = LATEST_LOW;
   durability = 0;
@@ -94,6 +98,7 @@ class MutationFields {
   cellCount = -1;
   nonceHigh = 0;
   nonceLow = 0;
+  nonce: Uint8Array | null = null;
   ttlMs = 0;
   returnResults = true;
   hasColumns = false;
@@ -105,7 +110,7 @@ class MutationFields {
           this.row = reader.bytes();
           break;
         case 2:
-          this.type = reader.uint32();
+          this.type = reader.uint32() as MutateType;
           break;
         case 3:
           this.hasColumns = true;
@@ -170,25 +175,14 @@ export function readMutation(
   fields.read(reader);
   const { type, row } = fields;
   if (type > MUTATE_DELETE) throw new DoNotRetryIOException(`Unknown mutation type ${type}`);
-  const cells =
-    fields.cellCount > 0 ? blockCells(fields, block) : columnCells(fields, buf, from, end);
+  if (fields.cellCount > 0) takeBlockCells(fields, block);
+  else if (fields.hasColumns) takeColumnCells(fields, buf, from, end);
   if (row.length === 0) throw new DoNotRetryIOException('Row length is 0');
   if (row.length > ROW_LENGTH_MAX) {
     throw new DoNotRetryIOException(`Row length ${row.length} is > ${ROW_LENGTH_MAX}`);
   }
-  const { timestampHigh, timestampLow, durability, ttlMs, timeRange, returnResults } = fields;
-  return {
-    type: type as MutateType,
-    row,
-    ...cells,
-    timestampHigh,
-    timestampLow,
-    durability,
-    ttlMs,
-    timeRange,
-    returnResults,
-    nonce: nonceOf(fields, nonceGroup),
-  };
+  fields.nonce = nonceOf(fields, nonceGroup);
+  return fields;
 }
 
 /** Passes over the cells of a mutation that is not run. */
@@ -212,14 +206,8 @@ function nonceOf(
   return nonce;
 }
 
-interface CellRange {
-  readonly cells: Uint8Array;
-  readonly from: number;
-  readonly to: number;
-}
-
 /** The next cells of the block. */
-function blockCells(fields: MutationFields, block: CellBlock): CellRange {
+function takeBlockCells(fields: MutationFields, block: CellBlock): void {
   if (block.isAbsent) {
     throw new DoNotRetryIOException(
       `Cell count of ${fields.cellCount} but no cells in the request's cell block`,
@@ -231,7 +219,9 @@ function blockCells(fields: MutationFields, block: CellBlock): CellRange {
   for (let at = from; at < to; at += 4 + u32(cells, at)) {
     checkCell(fields, cells, at + 4, u32(cells, at));
   }
-  return { cells, from, to };
+  fields.cells = cells;
+  fields.from = from;
+  fields.to = to;
 }
 
 function checkCell(fields: MutationFields, cells: Uint8Array, at: number, length: number): void {
@@ -270,23 +260,17 @@ function checkType(mutateType: number, cellType: number): void {
   }
 }
 
-const NO_CELLS: CellRange = { cells: EMPTY, from: 0, to: 0 };
-
 /** The cells of the message's columns, `buf[from, end)` being the message. */
-function columnCells(
-  fields: MutationFields,
-  buf: Uint8Array,
-  from: number,
-  end: number,
-): CellRange {
-  if (!fields.hasColumns) return NO_CELLS;
+function takeColumnCells(fields: MutationFields, buf: Uint8Array, from: number, end: number): void {
   const columns = new ColumnCells(fields, end - from);
   const reader = new ProtoReader(buf, from, end);
   while (reader.next()) {
     if (reader.field === 3) columns.add(reader.message());
     else reader.skip();
   }
-  return { cells: columns.buf, from: 0, to: columns.at };
+  // As the cells of a block: not as a Buffer.
+  fields.cells = new Uint8Array(columns.buf.buffer, columns.buf.byteOffset, columns.at);
+  fields.to = columns.at;
 }
 
 /** KeyValues made of ColumnValue messages. */

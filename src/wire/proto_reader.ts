@@ -25,8 +25,10 @@ export const WIRE_FIXED64 = 1;
 export const WIRE_BYTES = 2;
 export const WIRE_FIXED32 = 5;
 
+const EMPTY: Uint8Array = new Uint8Array(0);
+
 export class ProtoReader {
-  buf: Uint8Array = new Uint8Array(0);
+  buf: Uint8Array = EMPTY;
   at = 0;
   end = 0;
   /** Of the field that `next` has come to. */

@@ -431,17 +431,25 @@ export class RpcConnection {
   }
 
   #answerLater(callId: number, answer: Promise<RpcAnswer>, bytes: number): void {
+    // One promise more for each call, not four.
     answer
       .then(
-        (value) => this.#answered(callId, value),
-        (error: unknown) => this.#failed(callId, error),
+        (value) => this.#settled(callId, value, null, bytes),
+        (error: unknown) => this.#settled(callId, null, error, bytes),
       )
-      .catch((error: unknown) => this.#refuse(error))
-      .finally(() => {
-        this.#done(bytes);
-        this.#flushSoon();
-      })
       .catch((error: unknown) => this.#refuse(error));
+  }
+
+  /** A call that was waited for has an answer, or failed with `error`. */
+  #settled(callId: number, answer: RpcAnswer | null, error: unknown, bytes: number): void {
+    try {
+      if (answer === null) this.#failed(callId, error);
+      else this.#answered(callId, answer);
+    } catch (fault) {
+      this.#refuse(fault);
+    }
+    this.#done(bytes);
+    this.#flushSoon();
   }
 
   #answered(callId: number, { message, cells }: RpcAnswer): void {

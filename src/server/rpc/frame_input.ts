@@ -1,3 +1,5 @@
+const EMPTY: Uint8Array = new Uint8Array(0);
+
 /** Bytes that have arrived and were not read yet, in the pieces in which they came. */
 export class FrameInput {
   #chunks: Uint8Array[] = [];
@@ -13,7 +15,8 @@ export class FrameInput {
   /** Adds a piece; `nowMs` on the steady clock. */
   push(chunk: Uint8Array, nowMs: number): void {
     if (chunk.length === 0) return;
-    this.#chunks.push(chunk);
+    // Not as a Buffer: views of one take twice as long to make, and readers of messages would meet two kinds of arrays.
+    this.#chunks.push(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.length));
     this.#times.push(nowMs);
     this.size += chunk.length;
   }
@@ -28,7 +31,7 @@ export class FrameInput {
 
   /** The next `length` bytes, which are there: a view where they lie in one piece. */
   take(length: number): Uint8Array {
-    if (length === 0) return new Uint8Array(0);
+    if (length === 0) return EMPTY;
     const first = this.#chunks[0]!;
     const end = this.#at + length;
     if (end <= first.length) {
@@ -42,7 +45,8 @@ export class FrameInput {
   }
 
   #copy(length: number): Uint8Array {
-    const bytes = Buffer.allocUnsafe(length);
+    const { buffer, byteOffset } = Buffer.allocUnsafe(length);
+    const bytes = new Uint8Array(buffer, byteOffset, length);
     let done = 0;
     let from = this.#at;
     for (const chunk of this.#chunks) {
