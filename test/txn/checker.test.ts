@@ -1,188 +1,126 @@
 /**
- * The checker of transactions.md section 7: writers of every kind at once, then all commits are replayed in the order of their TSOs
- * against a plain model. Every read must have seen the model's state at its moment, and what began after another had ended
- * has the greater TSO. CELLAR_CHECK_OPS=1000000 makes it long.
+ * Histories of transactions replay in the order of their TSOs (history.ts), and a store that breaks a promise is found out.
+ * CELLAR_CHECK_OPS makes them longer; `npm run txn:check -- --ops 1000000` is quicker for many.
  */
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { StoreConnection } from '../../src/embedded/index.ts';
-import { seeded, simEnv } from '../../src/io/index.ts';
-import type { SeededRandom, SimEnv } from '../../src/io/index.ts';
-import { openOn } from './support.ts';
+import type { Transaction, TransactionOptions } from '../../src/model/index.ts';
+import { checkHistory } from './history.ts';
+import type { CheckedStore } from './history.ts';
 
 const OPERATIONS = Number(process.env['CELLAR_CHECK_OPS'] ?? 600);
-const WORKERS = 12;
-const TABLES = ['t', 'u', 'v'];
-const ROWS = 8;
-
-/** `table/row` → value; null: absent. */
-type Values = ReadonlyMap<string, string | null>;
-
-interface Done {
-  readonly tso: bigint;
-  /** The greatest TSO of those that had ended when it began. */
-  readonly after: bigint;
-  /** What it saw, right before itself. */
-  readonly reads: Values;
-  readonly writes: Values;
-}
-
-interface AsOfRead {
-  readonly tso: bigint;
-  readonly values: Values;
-}
-
-class World {
-  readonly connection: StoreConnection;
-  readonly random: SeededRandom;
-  readonly env: SimEnv;
-  readonly commits: Done[] = [];
-  readonly asOfReads: AsOfRead[] = [];
-  #ended = 0n;
-  #count = 0;
-
-  constructor(connection: StoreConnection, env: SimEnv, seed: number) {
-    this.connection = connection;
-    this.env = env;
-    this.random = seeded(seed);
-  }
-
-  place(): { table: string; row: string; key: string } {
-    const table = TABLES[this.random.int(TABLES.length)]!;
-    const row = `${'az'[this.random.int(2)]}${this.random.int(ROWS)}`;
-    return { table, row, key: `${table}/${row}` };
-  }
-
-  async work(): Promise<void> {
-    while (this.#count < OPERATIONS) {
-      const n = this.#count++;
-      const after = this.#ended;
-      const pick = this.random.int(10);
-      const done =
-        pick < 3
-          ? await this.put(`${n}`)
-          : pick < 6
-            ? await this.transact(`${n}`)
-            : pick < 8
-              ? await this.twoPhase(`${n}`)
-              : await this.read();
-      if (done !== null) {
-        this.commits.push({ ...done, after });
-        if (done.tso > this.#ended) this.#ended = done.tso;
-      }
-      if (n % 500 === 250) await this.connection.admin.flush(TABLES[this.random.int(3)]);
-    }
-  }
-
-  async put(value: string): Promise<Omit<Done, 'after'>> {
-    const { table, row, key } = this.place();
-    const isDelete = this.random.chance(0.2);
-    const on = this.connection.table(table);
-    const tso = isDelete ? await on.delete(row) : await on.put(row, { 'f:q': value });
-    return { tso, reads: new Map(), writes: new Map([[key, isDelete ? null : value]]) };
-  }
-
-  async transact(value: string): Promise<Omit<Done, 'after'> | null> {
-    const [from, to, also] = [this.place(), this.place(), this.place()];
-    const { tso, value: reads } = await this.connection.transact(async (tx) => {
-      const seen = new Map<string, string | null>();
-      for (const { table, row, key } of [from, also]) {
-        seen.set(key, (await tx.table(table).get(row))?.text('f:q') ?? null);
-      }
-      if (this.random.chance(0.3)) await this.env.timers.sleep(1);
-      tx.table(to.table).put(to.row, { 'f:q': value });
-      return seen;
-    });
-    return { tso: tso!, reads, writes: new Map([[to.key, value]]) };
-  }
-
-  async twoPhase(value: string): Promise<Omit<Done, 'after'>> {
-    const txn = this.connection.transaction({ label: `l${value}` });
-    const writes = new Map<string, string | null>();
-    await txn.begin();
-    for (let i = 0; i < 3; i++) {
-      const { table, row, key } = this.place();
-      const isDelete = this.random.chance(0.3);
-      await txn.load(
-        [isDelete ? { delete: row } : { put: row, values: { 'f:q': `${value}.${i}` } }],
-        { table },
-      );
-      writes.set(key, isDelete ? null : `${value}.${i}`);
-    }
-    if (this.random.chance(0.8)) {
-      await txn.prepare();
-      if (this.random.chance(0.3)) await this.env.timers.sleep(1);
-      const { tso } = await txn.commit();
-      return { tso: tso!, reads: new Map(), writes };
-    }
-    const { tso } = await txn.commit({ onePhase: true });
-    return { tso: tso!, reads: new Map(), writes };
-  }
-
-  async read(): Promise<null> {
-    const known = this.commits[this.random.int(Math.max(1, this.commits.length))];
-    const tso =
-      known === undefined || this.random.chance(0.5)
-        ? this.connection.status().readPoint
-        : known.tso;
-    const values = new Map<string, string | null>();
-    for (let i = 0; i < 4; i++) {
-      const { table, row, key } = this.place();
-      const result = await this.connection.table(table).get(row, { asOf: tso });
-      values.set(key, result?.text('f:q') ?? null);
-    }
-    this.asOfReads.push({ tso, values });
-    return null;
-  }
-
-  /** Replays in the order of the TSOs. */
-  check(): void {
-    const order = [...this.commits].sort((a, b) => (a.tso < b.tso ? -1 : 1));
-    const reads = [...this.asOfReads].sort((a, b) => (a.tso < b.tso ? -1 : 1));
-    const state = new Map<string, string | null>();
-    let nextRead = 0;
-    const compare = (tso: bigint, seen: Values): void => {
-      for (const [key, value] of seen) {
-        if ((state.get(key) ?? null) !== value) {
-          throw new Error(`at ${tso} ${key} was ${value}, the model has ${state.get(key) ?? null}`);
-        }
-      }
-    };
-    for (const [i, done] of order.entries()) {
-      for (; nextRead < reads.length && reads[nextRead]!.tso < done.tso; nextRead++) {
-        compare(reads[nextRead]!.tso, reads[nextRead]!.values);
-      }
-      if (i > 0 && order[i - 1]!.tso === done.tso) throw new Error(`${done.tso} twice`);
-      if (done.after >= done.tso)
-        throw new Error(`${done.tso} ended after it began, yet ${done.after}`);
-      compare(done.tso, done.reads);
-      for (const [key, value] of done.writes) state.set(key, value);
-    }
-    for (; nextRead < reads.length; nextRead++)
-      compare(reads[nextRead]!.tso, reads[nextRead]!.values);
-  }
-}
 
 test.each([1, 2])(
   'commits replay in the order of their TSOs (seed %i)',
   async (seed) => {
-    const env = simEnv({ seed });
-    const world = await env.drive(
-      (async (): Promise<World> => {
-        const connection = await openOn(env, {
-          transactions: { txn_spill_bytes: seed === 2 ? 60 : 262_144 },
-        });
-        for (const name of TABLES)
-          await connection.admin.createTable({ name, families: ['f'], SPLITS: ['m'] });
-        const made = new World(connection, env, seed);
-        await Promise.all(Array.from({ length: WORKERS }, () => made.work()));
-        await connection.close();
-        return made;
-      })(),
-      1_000_000_000,
-    );
-    world.check();
-    expect(world.commits.length).toBeGreaterThan(OPERATIONS * 0.6);
-    expect(world.asOfReads.length).toBeGreaterThan(OPERATIONS * 0.1);
+    const history = await checkHistory({
+      seed,
+      operations: OPERATIONS,
+      spillBytes: seed === 2 ? 60 : 262_144,
+    });
+    expect(history.commits.length).toBeGreaterThan(OPERATIONS * 0.6);
+    expect(history.asOfReads.length).toBeGreaterThan(OPERATIONS * 0.1);
   },
   600_000,
 );
+
+/** A connection of which some members are others. */
+function withOther(connection: StoreConnection, other: Partial<CheckedStore>): CheckedStore {
+  return {
+    table: (name) => connection.table(name),
+    transact: (work, options) => connection.transact(work, options),
+    transaction: (options) => connection.transaction(options),
+    status: () => connection.status(),
+    admin: connection.admin,
+    ...other,
+  };
+}
+
+/** The third load comes a moment after the commit of the others. */
+function inTwoSteps(connection: StoreConnection, options: TransactionOptions): Transaction {
+  const txn = connection.transaction(options);
+  const late: (() => Promise<unknown>)[] = [];
+  let loads = 0;
+  return {
+    begin: () => txn.begin(),
+    load: (operations, to) => {
+      if (++loads < 3) return txn.load(operations, to);
+      const last = connection.transaction({ label: `${options.label}-late` });
+      late.push(async () => {
+        await last.begin();
+        await last.load(operations, to);
+        await last.commit({ onePhase: true });
+      });
+      return Promise.resolve({ seq: 2, rows: 1, cells: 1, bytes: 1, duplicate: false });
+    },
+    prepare: (how) => txn.prepare(how),
+    commit: async (how) => {
+      const answer = await txn.commit(how);
+      for (const step of late) await step();
+      return answer;
+    },
+    rollback: (how) => txn.rollback(how),
+    status: () => txn.status(),
+  };
+}
+
+const DOUBLES: Readonly<Record<string, (connection: StoreConnection) => CheckedStore>> = {
+  'what transactions read is not validated': (connection) =>
+    withOther(connection, {
+      transact: (work) => connection.transact(work, { isolation: 'snapshot' }),
+    }),
+  'the reads of an attempt that failed are answered': (connection) =>
+    withOther(connection, {
+      transact: async (work, options) => {
+        const attempts: Awaited<ReturnType<typeof work>>[] = [];
+        const done = await connection.transact(async (tx) => {
+          attempts.push(await work(tx));
+          return attempts[0]!;
+        }, options);
+        return done;
+      },
+    }),
+  'a commit becomes visible in two steps': (connection) =>
+    withOther(connection, { transaction: (options) => inTwoSteps(connection, options) }),
+  'a read as of a moment misses the commit of that moment': (connection) => {
+    const madeAt = connection.status().readPoint;
+    return withOther(connection, {
+      table: (name) => {
+        const table = connection.table(name);
+        return {
+          put: (row, values, options) => table.put(row, values, options),
+          delete: (row, spec) => table.delete(row, spec),
+          get: (row, options) => {
+            const asked = options?.asOf as bigint;
+            // The tables were made at the point where the double took over.
+            return table.get(row, { ...options, asOf: asked > madeAt ? asked - 1n : asked });
+          },
+        };
+      },
+    });
+  },
+  'a commit answers a TSO that is not its own': (connection) =>
+    withOther(connection, {
+      table: (name) => {
+        const table = connection.table(name);
+        return {
+          put: async (row, values, options) =>
+            (await table.put(row, values, options)) - (1n << 18n),
+          delete: (row, spec) => table.delete(row, spec),
+          get: (row, options) => table.get(row, options),
+        };
+      },
+    }),
+};
+
+describe('a store that breaks a promise is found out', () => {
+  test.each(Object.keys(DOUBLES))('%s', async (name) => {
+    const check = checkHistory({
+      seed: 1,
+      operations: 300,
+      spillBytes: 262_144,
+      double: DOUBLES[name]!,
+    });
+    await expect(check).rejects.toThrow(/the model has|twice|ended after/);
+  });
+});
