@@ -4,6 +4,7 @@ export * from './format.ts';
 export * from './record.ts';
 export type { RecordHead } from './record_writer.ts';
 export type { LogListener } from './progress.ts';
+export * from './log_options.ts';
 export type { SegmentInfo } from './segment.ts';
 export type { LogHold } from './segment_store.ts';
 export * from './recover.ts';

@@ -7,7 +7,7 @@
  * `#written`, the current one last. A segment is synced whole before the next takes its first record.
  */
 import type { Env, Timer } from '../io/index.ts';
-import { invariant, type StoreException } from '../io/index.ts';
+import { invariant } from '../io/index.ts';
 import { Batch } from './batch.ts';
 import { LogClosedException, LogFailedException } from './errors.ts';
 import {
@@ -24,6 +24,7 @@ import {
   SEGMENT_HEADER_SIZE,
   STORE_ID_SIZE,
 } from './format.ts';
+import type { LogMetrics, LogOptions } from './log_options.ts';
 import { Progress, type LogListener } from './progress.ts';
 import { RecordWriter, type RecordHead } from './record_writer.ts';
 import type { LogPlace, RecoveredLog } from './recover.ts';
@@ -31,44 +32,10 @@ import { copySegmentInfo, type OpenSegment, type SegmentInfo } from './segment.t
 import { SegmentStore, type LogHold } from './segment_store.ts';
 import { LogSpace, RESERVE } from './space.ts';
 import { SyncPace } from './sync_pace.ts';
+import { TurnWaiters } from './turn_waiters.ts';
 
 /** A lone commit larger than this is written asynchronously. */
 const BLOCKING_BYTES_MAX = 256 * 1024;
-
-export interface LogOptions {
-  /** Usual size of a segment, bytes; larger records get larger ones. Default 16 MiB. */
-  readonly segmentBytes?: number;
-  /** Longest time a written record stays unsynced. Default 200 ms. */
-  readonly asyncSyncMs?: number;
-  /** Bytes that may gather while a write is under way, beyond which `roomFor` says no. Default 8 MiB. */
-  readonly batchBytesMax?: number;
-  /** Whether a lone waiter may be served by blocking calls while the disk is quick. Default true; off in simulations. */
-  readonly blockingSync?: boolean;
-  /** Tells of background writes under way, during which the log never blocks. Default: none. */
-  readonly isDiskBusy?: () => boolean;
-  /** 16 bytes that mark the segments as this store's. Default zeros. */
-  readonly storeId?: Uint8Array;
-  /** Where released segments go that shall be kept. Default: none. */
-  readonly archiveDir?: string;
-}
-
-/** Counts since the writer was made. */
-export interface LogMetrics {
-  records: number;
-  /** Bytes of records, padding included. */
-  bytes: number;
-  batches: number;
-  syncs: number;
-  /** Those of the syncs that blocked the thread. */
-  blockingSyncs: number;
-}
-
-interface Waiter {
-  readonly turn: number;
-  readonly needsSync: boolean;
-  readonly resolve: () => void;
-  readonly reject: (error: StoreException) => void;
-}
 
 /**
  * Not to be shared between engines; calls may come at any time from the one thread. See `recoverLog` for how to get
@@ -99,9 +66,11 @@ export class LogWriter {
   #openLow = 0;
   #openDurability = 0;
   #isRunning = false;
+  /** A turn is under way in name only: it has not taken the gathering batch yet. */
+  #isScheduled = false;
   #isSyncWanted = false;
   #turn = 0;
-  #waiters: Waiter[] = [];
+  readonly #waiters: TurnWaiters = new TurnWaiters();
   #syncTimer: Timer | null = null;
   #failure: LogFailedException | null = null;
   #closing: Promise<void> | null = null;
@@ -224,6 +193,7 @@ export class LogWriter {
     this.#count(size);
     if (durability === ASYNC_WAL) this.#progress.reportSoon();
     this.#kick();
+    if (this.#isScheduled) this.#startEarly();
   }
 
   /** Appends a record with an opaque body, as `begin` and `end` do. */
@@ -365,9 +335,7 @@ export class LogWriter {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (needsSync) this.#isSyncWanted = true;
     const turn = this.#turn + 1;
-    const done = new Promise<void>((resolve, reject) => {
-      this.#waiters.push({ turn, needsSync, resolve, reject });
-    });
+    const done = this.#waiters.add(turn, needsSync);
     this.#kick();
     return done;
   }
@@ -375,6 +343,7 @@ export class LogWriter {
   #kick(): void {
     if (this.#isRunning || this.#failure !== null) return;
     this.#isRunning = true;
+    this.#isScheduled = true;
     if (this.#isQuick(1) && this.#pace.takeMicrotask()) queueMicrotask(this.#takeTurn);
     // Through the event loop, so that every commit that is about to come is in the batch.
     else this.#env.timers.soon(this.#takeTurn);
@@ -383,7 +352,7 @@ export class LogWriter {
   /** The gathering batch can be expected to be done with at once, so that the thread may wait: see `#isLone` and `#isCopy`. */
   #isQuick(writersMax: number): boolean {
     const batch = this.#gathering;
-    if (batch.splitAt >= 0 || batch.length > BLOCKING_BYTES_MAX || this.#waiters.length > 0) {
+    if (batch.splitAt >= 0 || batch.length > BLOCKING_BYTES_MAX || this.#waiters.count > 0) {
       return false;
     }
     if (this.#space.isAllocating) return false;
@@ -400,22 +369,69 @@ export class LogWriter {
     return this.#gathering.waiterCount === 1 && this.#pace.mayBlock && !this.#isDiskBusy();
   }
 
+  /**
+   * Many writers that all wait for one sync would then all wait for this thread: half of them go ahead, so that the disk
+   * works for one half while the thread works for the other. May be within an append, so nobody is told anything yet.
+   */
+  #startEarly(): void {
+    const batch = this.#gathering;
+    if (!batch.hasFsync || batch.splitAt >= 0 || !this.#pace.startsEarly(batch.waiterCount)) return;
+    this.#isScheduled = false;
+    if (this.#mayOverlap()) void this.#turnOverlapped();
+    else void this.#turnAsync();
+  }
+
   readonly #takeTurn = (): void => {
-    if (this.#failure !== null) return;
+    // Started early, or failed.
+    if (!this.#isScheduled || this.#failure !== null) return;
+    this.#isScheduled = false;
     if (this.#isQuick(Infinity)) this.#turnBlocking();
+    else if (this.#mayOverlap()) void this.#turnOverlapped();
     else void this.#turnAsync();
   };
+
+  /** The system takes the bytes at once, and only the sync has to be waited for. */
+  #mayOverlap(): boolean {
+    const { hasFsync, splitAt, length } = this.#gathering;
+    return hasFsync && splitAt < 0 && length <= BLOCKING_BYTES_MAX && this.#pace.takeCopy();
+  }
+
+  /** Writes in this thread and syncs in another. Tells nobody anything before it returns. */
+  async #turnOverlapped(): Promise<void> {
+    try {
+      const batch = this.#takeOff();
+      const segment = this.#written!;
+      const startMs = this.#writeCopy(batch, segment);
+      const to = this.#writtenAt;
+      this.#isSyncWanted = false;
+      this.#progress.isFlightWritten = true;
+      this.#progress.reportSoon();
+      await segment.handle.sync();
+      this.#noteSynced(segment, to, startMs);
+      this.#endTurn(true);
+    } catch (error) {
+      // Not within an append.
+      await Promise.resolve();
+      this.#fail(error);
+    }
+  }
+
+  /** Hands a whole batch to the system; gives when that began. */
+  #writeCopy(batch: Batch, segment: OpenSegment): number {
+    const { clock } = this.#env;
+    this.#seal(batch, 0, batch.length);
+    const startMs = clock.monotonicMs();
+    segment.handle.writeSync(batch.buf.subarray(0, batch.length), this.#writtenAt);
+    this.#pace.noteCopy(clock.monotonicMs() - startMs);
+    this.#writtenAt += batch.length;
+    return startMs;
+  }
 
   #turnBlocking(): void {
     try {
       const batch = this.#takeOff();
       const segment = this.#written!;
-      this.#seal(batch, 0, batch.length);
-      const { clock } = this.#env;
-      const writeMs = clock.monotonicMs();
-      segment.handle.writeSync(batch.buf.subarray(0, batch.length), this.#writtenAt);
-      this.#pace.noteCopy(clock.monotonicMs() - writeMs);
-      this.#writtenAt += batch.length;
+      this.#writeCopy(batch, segment);
       const needsSync = this.#flightLanded();
       if (needsSync) {
         const startMs = this.#env.clock.monotonicMs();
@@ -517,6 +533,9 @@ export class LogWriter {
 
   #endTurn(isSynced: boolean): void {
     const progress = this.#progress;
+    if (isSynced && progress.flight !== null) {
+      this.#pace.noteTurn(progress.flight.waiterCount, this.#gathering.waiterCount);
+    }
     if (isSynced) {
       progress.hasUnsynced = false;
       this.#syncTimer?.cancel();
@@ -528,8 +547,11 @@ export class LogWriter {
     progress.flight = null;
     progress.report();
     this.#isRunning = false;
-    if (this.#waiters.length > 0) this.#wake(isSynced);
-    if (this.#gathering.length > 0 || this.#isSyncWanted || this.#waiters.length > 0) this.#kick();
+    if (this.#waiters.count > 0 && this.#waiters.wake(this.#turn, isSynced)) {
+      this.#isSyncWanted = true;
+    }
+    if (this.#gathering.length > 0 || this.#isSyncWanted || this.#waiters.count > 0) this.#kick();
+    if (this.#isScheduled) this.#startEarly();
   }
 
   readonly #syncLate = (): void => {
@@ -537,21 +559,6 @@ export class LogWriter {
     this.#isSyncWanted = true;
     this.#kick();
   };
-
-  #wake(isSynced: boolean): void {
-    const waiting: Waiter[] = [];
-    for (const waiter of this.#waiters) {
-      const isDone = waiter.turn <= this.#turn && (isSynced || !waiter.needsSync);
-      if (isDone) {
-        waiter.resolve();
-        continue;
-      }
-      waiting.push(waiter);
-      // The turn that ends now may have taken this wish for its own.
-      if (waiter.needsSync) this.#isSyncWanted = true;
-    }
-    this.#waiters = waiting;
-  }
 
   /** Stops the log for good; gives the error that everybody gets from now on. */
   #fail(cause: unknown): LogFailedException {
@@ -561,7 +568,7 @@ export class LogWriter {
     this.#failure = failure;
     this.#progress.isDead = true;
     this.#syncTimer?.cancel();
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(failure);
+    this.#waiters.fail(failure);
     this.#listener.failed(failure);
     return failure;
   }
