@@ -34,6 +34,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
 const SERVE_HELP = `
 Ctrl-C (or SIGTERM) closes the store and ends with status 0; a second one ends at once, with 130.
 What was acknowledged stays, as the durability promises. "stopped" on standard error: the folder is free.
+With --stop-with-input the end of standard input stops it, too: tests keep its other end open as long as they run.
 
 HBase's clients find the server by --rpc-port (hbase.client.bootstrap.servers) or by --zookeeper-port
 (hbase.zookeeper.quorum). Each is told the address at which it has arrived; behind a port mapping say with --advertise, or
@@ -63,6 +64,8 @@ export interface ServeHost {
   readonly terminal: NodeJS.WriteStream | null;
   /** Calls `task` at every request to stop (SIGINT, SIGTERM); gives a function that ends this. */
   onStop(task: () => void): () => void;
+  /** Calls `task` once standard input ends, as it does when the process at its other end is gone. */
+  onInputEnd(task: () => void): () => void;
   /** Ends the process at once. */
   exit(status: number): void;
   /** How a user calls this program, e.g. `cellar`. */
@@ -89,6 +92,7 @@ export interface ServeOptions {
   readonly advertise?: HostPort;
   readonly host: string;
   readonly json: boolean;
+  readonly stopWithInput?: boolean;
   readonly durability?: Exclude<Durability, 'USE_DEFAULT'>;
   readonly logLevel: string;
 }
@@ -108,6 +112,12 @@ export function processHost(env: Env, open: OpenStore): ServeHost {
       process.on('SIGINT', task).on('SIGTERM', task);
       return () => {
         process.off('SIGINT', task).off('SIGTERM', task);
+      };
+    },
+    onInputEnd: (task) => {
+      process.stdin.once('end', task).once('error', task).resume();
+      return () => {
+        process.stdin.off('end', task).off('error', task).pause();
       };
     },
     exit: (status) => process.exit(status),
@@ -142,6 +152,7 @@ export function serveCommand(host: ServeHost, done: (status: number) => void): C
     .option('--config <FILE>', 'knobs, and who may call the HTTP API (or CELLAR_CONFIG)')
     .option('--set <NAME=VALUE...>', 'knobs, see `cellar config list`')
     .option('--json', 'one line of JSON on standard output when ready, see below', false)
+    .option('--stop-with-input', 'stop when standard input ends, too: nothing outlives its starter')
     .addOption(new Option('--durability <D>', 'of commits that ask for none').choices(DURABILITIES))
     .addOption(
       new Option('--log-level <LEVEL>', 'of the log on standard error')
@@ -182,6 +193,8 @@ export async function runServe(options: ServeOptions, host: ServeHost): Promise<
     if (stop.signal.aborted) host.exit(130);
     else stop.abort(new StopAsked());
   });
+  const watchesInput = options.stopWithInput === true;
+  const releaseInput = watchesInput ? host.onInputEnd(() => stop.abort(new StopAsked())) : null;
   try {
     await serveUntil(options, host, { signal: stop.signal, stopAsked });
     tellStopped(host);
@@ -192,6 +205,7 @@ export async function runServe(options: ServeOptions, host: ServeHost): Promise<
     return 0;
   } finally {
     release();
+    releaseInput?.();
   }
 }
 

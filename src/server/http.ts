@@ -1,5 +1,5 @@
 /**
- * The HTTP door. So far: `/health` for whoever watches over the process, `/metrics` for Prometheus.
+ * The HTTP door: `/health` for whoever watches over the process, `/metrics` for Prometheus, `/advertise`, and the API.
  * Everything a client can make the server hold is bounded: sizes, times, connections.
  */
 import type { Server } from 'node:http';
@@ -12,7 +12,9 @@ import type { Connection } from '../model/index.ts';
 import { addAdvertiseRoutes } from './advertise.ts';
 import type { Advertiser } from './advertise.ts';
 import type { Door } from './door.ts';
+import { foreignPageOf } from './foreign_pages.ts';
 import { addApi, transactionMetricsText } from './http_api/index.ts';
+import { Authenticator } from './http_api/index.ts';
 import type { ApiOptions } from './http_api/index.ts';
 import type { HttpLimits } from './http_limits.ts';
 import { METRICS_CONTENT_TYPE, metricsText } from './metrics.ts';
@@ -48,6 +50,7 @@ export class HttpServer implements Door {
     const watch = new ProcessWatch(options.env.clock);
     const app = await makeApp(options);
     const sockets = new Sockets(app.server);
+    if (new Authenticator(options.api?.auth).isOpen) refuseForeignPages(app, options.advertiser);
     addRoutes(app, options.connection, watch);
     const { connection } = options;
     if (connection instanceof StoreConnection)
@@ -125,6 +128,18 @@ async function makeApp({ limits, logger }: HttpServerOptions): Promise<FastifyIn
   });
 }
 
+/** Whoever may look at the server's health may do so from anywhere. */
+const OPEN_PATHS: ReadonlySet<string> = new Set(['/health', '/metrics']);
+
+function refuseForeignPages(app: FastifyInstance, advertiser: Advertiser | undefined): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const advertised = advertiser?.advertised?.host ?? null;
+    const reason = OPEN_PATHS.has(request.url) ? null : foreignPageOf(request.raw, advertised);
+    if (reason === null) return done();
+    void reply.code(403).send({ error: 'AccessDeniedException', message: reason });
+  });
+}
+
 function addRoutes(app: FastifyInstance, connection: Connection, watch: ProcessWatch): void {
   app.get('/health', (_request, reply) => sendHealth(reply, connection));
   app.get('/metrics', (_request, reply) =>
@@ -139,7 +154,7 @@ function addRoutes(app: FastifyInstance, connection: Connection, watch: ProcessW
   app.setNotFoundHandler((request, reply) =>
     reply.code(404).send({
       error: 'NotFound',
-      message: `nothing at ${request.method} ${request.url.slice(0, 200)}; there are /health, /metrics and /advertise`,
+      message: `nothing at ${request.method} ${request.url.slice(0, 200)}; there are /health, /metrics, /advertise and /api/…`,
     }),
   );
   app.setErrorHandler((error, request, reply) => {

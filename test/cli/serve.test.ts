@@ -36,6 +36,8 @@ class Run {
   out = '';
   err = '';
   exited: number | null = null;
+  /** Null: nobody watches it. */
+  endInput: (() => void) | null = null;
   readonly status: Promise<number>;
   readonly #ready: Promise<Ready>;
   #stop: () => void = () => undefined;
@@ -57,6 +59,10 @@ class Run {
       onStop: (task) => {
         this.#stop = task;
         return () => (this.#stop = () => undefined);
+      },
+      onInputEnd: (task) => {
+        this.endInput = task;
+        return () => (this.endInput = null);
       },
       exit: (status) => (this.exited = status),
       program: 'cellar',
@@ -104,6 +110,20 @@ test('one line when ready, a banner beside it, a clean end', async () => {
   expect(await again.status).toBe(0);
   expect(again.err).not.toContain('loading earthquakes');
   expect(again.err).toMatch(/holds +quakes: 2,367 rows/);
+});
+
+test('the end of standard input stops it where that is asked for', async () => {
+  const run = new Run({ stopWithInput: true });
+  await run.ready();
+  run.endInput!();
+  expect(await run.status).toBe(0);
+  expect(run.err).toMatch(/^stopped/m);
+  expect(run.endInput).toBeNull();
+  const other = new Run({});
+  await other.ready();
+  expect(other.endInput).toBeNull();
+  other.stop();
+  expect(await other.status).toBe(0);
 });
 
 test('without a folder the store is in memory, and it says what that means', async () => {
