@@ -67,7 +67,7 @@ async function pathsOf(env: SimEnv, folder: string, ending: string): Promise<str
 }
 
 describe('point 27: cells that do not have their digest', () => {
-  test.each(['a byte of the cells', 'the end of the file'])('staged: %s', async (what) => {
+  test.each(['a byte of the cells', 'the end of the file', 'all of it'])('staged: %s', async (what) => {
     const env = simEnv({ seed: 27 });
     const connection = await env.drive(fresh(env, STAGED));
     await env.drive(prepared(connection));
@@ -76,6 +76,7 @@ describe('point 27: cells that do not have their digest', () => {
       (async (): Promise<void> => {
         const [path] = await pathsOf(next, '/data/data', '.staged');
         if (what === 'a byte of the cells') next.fs.flip(path!, 60);
+        else if (what === 'all of it') await next.fs.remove(path!);
         else {
           const { sizeBytes } = (await next.fs.stat(path!))!;
           const handle = await next.fs.open(path!, 'write');
@@ -87,6 +88,36 @@ describe('point 27: cells that do not have their digest', () => {
       10_000_000,
     );
     await env.drive(connection.close());
+  });
+
+  test('staged: whole files, but those of another', async () => {
+    const env = simEnv({ seed: 29 });
+    const work = async (): Promise<void> => {
+      const connection = await fresh(env, STAGED);
+      await prepared(connection);
+      const { transactions } = connection;
+      await transactions.begin({ label: 'other' });
+      const others = operations.map((one) => ({ ...one, values: { 'f:q': 'another' } }));
+      await transactions.load({ label: 'other' }, 0, others, { table: 't' });
+      await transactions.prepare({ label: 'other' });
+      const files = [...connection.server.manifest.all('file')];
+      const staged = files.filter(({ kind }) => kind === 'staged').sort((a, b) => a.id - b.id);
+      expect(staged).toHaveLength(4);
+      await connection.close();
+      const bytes = await env.fs.readFile(`/data/${staged[2]!.path}`);
+      const handle = await env.fs.open(`/data/${staged[0]!.path}`, 'write');
+      await handle.truncate(0);
+      await handle.write(bytes, 0);
+      await handle.close();
+      const again = await openOn(env, STAGED);
+      expect(await codeOf(again.transactions.commit(NAME))).toBe('TXN_DATA_CORRUPT');
+      // Whose files are whole is committed beside it.
+      expect(await codeOf(again.transactions.commit({ label: 'other' }))).toBe('OK');
+      expect((await contentOf(again)).length).toBe(ROWS + 1);
+      expect((await again.transactions.list({ state: 'PREPARED' })).length).toBe(1);
+      await again.close();
+    };
+    await env.drive(work(), 10_000_000);
   });
 
   test('in the ledger', async () => {
