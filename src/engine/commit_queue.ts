@@ -136,6 +136,8 @@ export class CommitQueue {
   commits = 0;
   /** Asked when memory gets short, in time before writers have to wait: starts flushes. */
   onPressure: (() => void) | null = null;
+  /** What keeps memory from being freed: why the last flush failed; null once one succeeds. Set by the flusher. */
+  flushFailure: Error | null = null;
   /** Told of each commit that has a nonce. */
   onNonce: ((nonce: Uint8Array, high: number, low: number) => void) | null = null;
   /** Told when a promise of our own code was broken in a step: nothing may be written any more. */
@@ -289,8 +291,12 @@ export class CommitQueue {
     const [used, limit] = serverFull
       ? [this.memstoreHeapBytes, this.#limits.serverBytes]
       : [region.memstoreHeapBytes, this.#limits.regionBytes];
+    const who = serverFull ? 'the server' : `region ${region.encodedName}`;
+    const cause = this.flushFailure;
+    const why = cause === null ? '' : `; it cannot be flushed: ${cause.message}`;
     return new RegionTooBusyException(
-      `Over memstore limit: ${serverFull ? 'the server' : `region ${region.encodedName}`} holds ${used} of ${limit} bytes`,
+      `Over memstore limit: ${who} holds ${used} of ${limit} bytes${why}`,
+      ...(cause === null ? [] : [{ cause }]),
     );
   }
 

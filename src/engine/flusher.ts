@@ -130,7 +130,8 @@ export class Flusher {
 
   #retryLater(table: TableState, region: Region, error: unknown): void {
     this.failures++;
-    const { logger, env } = this.#parts;
+    const { logger, env, queue } = this.#parts;
+    queue.flushFailure = error instanceof Error ? error : new Error(String(error));
     if (this.#isStopped) return;
     const level = error instanceof DiskFullException ? 'warn' : 'error';
     logger[level]({ err: error, table: table.name, region: region.encodedName }, 'a flush failed');
@@ -214,6 +215,7 @@ export class Flusher {
       flush.further(flushedTso, files),
     );
     if (written.length > 0) this.flushes++;
+    queue.flushFailure = null;
     for (const { table, region } of places) {
       if (table.holdsRegion(region)) this.#parts.flushed(table, region);
     }
@@ -251,6 +253,7 @@ export class Flusher {
     const flushed = await fileSwitch.perform(what, switches, () => {
       for (const part of frozen) if (isLive(part)) release(queue, part);
     });
+    queue.flushFailure = null;
     if (flushed === 0) return;
     this.flushes++;
     this.#parts.flushed(table, region);

@@ -266,6 +266,7 @@ export class RegionServer {
       logBytes: log === null ? 0 : log.sizeBytes,
       history,
       fatal: this.fatal?.message ?? null,
+      ...(queue.flushFailure === null ? {} : { flushFailure: queue.flushFailure.message }),
       counters: {
         history_merges: history.merges,
         history_failures: this.background.history.failures,

@@ -395,6 +395,8 @@ export interface StoreStatus {
   readonly transactions?: PendingTransactions;
   /** Set when the store takes no writes any more: why. */
   readonly fatal: string | null;
+  /** Set while memory cannot be brought to the disk: why the last flush failed, a full disk say. It is tried again. */
+  readonly flushFailure?: string;
   readonly counters: Readonly<Record<string, number>>;
 }
 

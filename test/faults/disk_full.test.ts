@@ -173,7 +173,9 @@ test('memstores full and no space to flush: writers wait, then are told; space l
   expect(await machine.content()).toEqual(acknowledged);
   const startMs = machine.env.clock.monotonicMs();
   const again = await machine.fault((s) => s.table('t').put('again', { 'f:a': value }));
-  expectFault(again, 'RegionTooBusyException');
+  expectFault(again, 'RegionTooBusyException', 'it cannot be flushed');
+  expect(again).toMatchObject({ cause: { code: FULL } });
+  expect(machine.store.status().flushFailure).toContain('/store/data');
   expect(machine.env.clock.monotonicMs() - startMs).toBeGreaterThanOrEqual(300);
   // A full disk is not asked again and again in a tight loop.
   const attempts = machine.store.status().counters['flush_failures']!;
@@ -186,6 +188,7 @@ test('memstores full and no space to flush: writers wait, then are told; space l
 
   machine.env.fs.failWhen = null;
   await machine.env.drive(machine.env.timers.sleep(2000));
+  expect(machine.store.status().flushFailure).toBeUndefined();
   for (let i = 2000; i < 2200; i++) {
     const tso = await machine.do((s) => s.table('t').put(rowName(i), { 'f:a': value }));
     acknowledged.push(`${rowName(i)} f:a @${tso >> 18n} 20000 bytes`);
