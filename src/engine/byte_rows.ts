@@ -405,11 +405,14 @@ function columnAt(table: TableState, cells: Uint8Array, at: number): ResolvedCol
   };
 }
 
+/** All families at once: HBase sets the default, by demand, for gets and scans only (HRegion#get, RSRpcServices). */
+const FILTER_CONDITION_READ: ReadSpec = { ...READ_DEFAULT, loadColumnFamiliesOnDemand: false };
+
 /** Evaluates a condition and keeps the timestamp it saw as the floor of what is written then. */
 function* holds(context: RowContext, condition: ByteCondition, floors: RowContext): Steps<boolean> {
   const { comparison, timeRange, filter } = condition;
   if (comparison === null) {
-    const result = yield* readRow(context, { ...READ_DEFAULT, timeRange, filter });
+    const result = yield* readRow(context, { ...FILTER_CONDITION_READ, timeRange, filter });
     if (result !== null) raiseFloor(floors, result.cells[0]!.ts);
     return result !== null;
   }

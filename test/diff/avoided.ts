@@ -1,5 +1,5 @@
 /** Shapes that rounds do not have, because HBase is wrong there, loops, or answers by chance (README.md). */
-import type { Family, MutationCommand } from './commands.ts';
+import type { Family, MutationCommand, ScanCommand } from './commands.ts';
 
 /** HBase loops for ever when it looks for the next column from an empty qualifier in such blocks (README.md). */
 export const isPrefixCoded = (family: Family): boolean =>
@@ -8,6 +8,17 @@ export const isPrefixCoded = (family: Family): boolean =>
 /** Nothing makes HBase's readers seek oddly. An altered family keeps it so. */
 export const isPlain = (family: Family): boolean =>
   !('DATA_BLOCK_ENCODING' in family) && family['BLOOMFILTER'] !== 'ROWCOL';
+
+/**
+ * With NEW_VERSION_BEHAVIOR and MIN_VERSIONS above 1 a read of one version of a named column is also given the expired one behind it,
+ * if its file does not happen to be left there (HBase: NewVersionBehaviorTracker#checkVersions, #getColumnHint).
+ */
+export const showsExpired = (family: Family): boolean =>
+  'NEW_VERSION_BEHAVIOR' in family && Number(family['MIN_VERSIONS'] ?? 0) > 1;
+
+/** Whether a raw scan may leave the empty column when it has its versions: HBase then looks for the next column, at times for ever. */
+export const leavesEmptyColumn = (scan: ScanCommand, hasEmptyQualifier: boolean): boolean =>
+  scan.raw === 1 && hasEmptyQualifier && scan.columns === undefined;
 
 /**
  * Whether one commit has two markers of times up to theirs for the same column of a family with NEW_VERSION_BEHAVIOR: HBase keeps

@@ -20,7 +20,14 @@ import type {
   TableEvent,
   Write,
 } from './commands.ts';
-import { forgetsMarker, isPlain, isPrefixCoded, stampsTwice } from './avoided.ts';
+import {
+  forgetsMarker,
+  isPlain,
+  isPrefixCoded,
+  leavesEmptyColumn,
+  showsExpired,
+  stampsTwice,
+} from './avoided.ts';
 import { isSplit } from './round.ts';
 import type { Case, Round } from './round.ts';
 
@@ -111,6 +118,7 @@ export class Generator {
     // HBase counts markers as versions where both are set (README.md).
     const keeps = (family['KEEP_DELETED_CELLS'] ?? 'FALSE') !== 'FALSE';
     if (!keeps && random.chance(0.4)) family['NEW_VERSION_BEHAVIOR'] = 'true';
+    if (showsExpired(family)) family['MIN_VERSIONS'] = '1';
     if (random.chance(0.6)) {
       family['DATA_BLOCK_ENCODING'] = pick(random, ['PREFIX', 'DIFF', 'FAST_DIFF', 'ROW_INDEX_V1']);
     }
@@ -540,6 +548,7 @@ class CaseGenerator {
       ...(random.chance(0.04) ? { uncommitted: 1 } : {}),
       ...this.#options(!isRaw || random.chance(0.03), !isRaw),
     };
+    if (leavesEmptyColumn(scan, this.#hasEmptyQualifier)) Object.assign(scan, { versions: 100 });
     // A filter that leaves the empty column, where family markers are, makes HBase look for the next one for ever.
     const hasEmpty = this.#hasEmptyQualifier || this.#deletesFamilies;
     // Columns are refused in raw scans: one mistake at a time.

@@ -2,9 +2,16 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { open } from '../../src/engine/index.ts';
 import type { EmbeddedConnection } from '../../src/engine/index.ts';
-import { singleColumnValueFilter } from '../../src/filter/index.ts';
+import {
+  columnValueFilter,
+  mustPassAll,
+  singleColumnValueExcludeFilter,
+  singleColumnValueFilter,
+  skipFilter,
+  whileMatchFilter,
+} from '../../src/filter/index.ts';
 import { memoryEnv } from '../../src/io/index.ts';
-import type { Condition, Mutation, Table } from '../../src/model/index.ts';
+import type { Condition, FilterSpec, Mutation, Table } from '../../src/model/index.ts';
 
 let connection: EmbeddedConnection;
 let table: Table;
@@ -45,6 +52,39 @@ test.each<[string, Condition, boolean]>([
   const { processed } = await table.checkAndMutate('r', condition, put);
   expect(processed).toBe(want);
   expect(await value('g:p')).toBe(want ? 'new' : null);
+});
+
+/** Of one or two columns; those that look at one family alone are read family by family by gets and scans. */
+const NEEDY: readonly FilterSpec[] = [
+  singleColumnValueFilter(['f', 'a'], 'EQUAL', 'x'),
+  singleColumnValueFilter(['g', 'a'], 'EQUAL', 'x', { filterIfMissing: true }),
+  singleColumnValueFilter(['f', 'a'], 'NOT_EQUAL', 'x', { latestVersionOnly: false }),
+  singleColumnValueExcludeFilter(['f', 'a'], 'EQUAL', 'x', { filterIfMissing: true }),
+  singleColumnValueExcludeFilter(['f', 'a'], 'NOT_EQUAL', 'x', { latestVersionOnly: false }),
+  columnValueFilter(['g', 'a'], 'EQUAL', 'y'),
+];
+
+test('a condition by filter reads all families at once, as HBase’s, also those that a get would read on demand', async () => {
+  await table.put('r', { 'g:a': 'y' }, { ts: 100 });
+  await table.put('s', { 'f:a': 'x', 'g:a': 'y' }, { ts: 100 });
+  let others = 0;
+  for (const row of ['r', 's']) {
+    for (const needy of NEEDY) {
+      const wrapped = [skipFilter(needy), whileMatchFilter(needy), mustPassAll(needy)];
+      for (const filter of [needy, ...wrapped]) {
+        const want = await table.exists(row, { filter, loadColumnFamiliesOnDemand: false });
+        if ((await table.exists(row, { filter })) !== want) others++;
+        const action: Mutation = { delete: row, spec: { columns: ['f:none'] } };
+        const one = await table.checkAndMutate(row, { filter }, action);
+        expect(one.processed, JSON.stringify(filter)).toBe(want);
+        const all = await table.checkAndMutateAll([
+          { checkAndMutate: row, condition: { filter }, action },
+        ]);
+        expect(all, JSON.stringify(filter)).toMatchObject([{ processed: want }]);
+      }
+    }
+  }
+  expect(others).toBeGreaterThan(2);
 });
 
 test('every action is applied, and new cells are answered', async () => {

@@ -3,12 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { END, WAIT } from '../../src/cell/index.ts';
 import { FILTER_SEEK_NEXT_USING_HINT, FILTER_SKIP, filterMaker } from '../../src/filter/index.ts';
 import {
+  columnCountGetFilter,
   columnPaginationFilter,
   columnPrefixFilter,
   columnRangeFilter,
+  dependentColumnFilter,
   familyFilter,
   filterFromJson,
   filterToJson,
+  firstKeyOnlyFilter,
   fuzzyRowFilter,
   inclusiveStopFilter,
   keyOnlyFilter,
@@ -21,6 +24,7 @@ import {
   qualifierFilter,
   regexStringComparator,
   rowFilter,
+  singleColumnValueFilter,
   skipFilter,
   substringComparator,
   timestampsFilter,
@@ -152,6 +156,52 @@ test('random filters find the same with their hints and without', async () => {
     expect(filterFromJson(filterToJson(filterSpec))).toEqual(filterSpec);
   }
   expect(hinted).toBeGreaterThan(ROUNDS / 8);
+});
+
+/** Of `randomCase`. */
+const CASE_COLUMNS = ['b', 'q', 'qq', 'r', 'c04', 'c12'];
+
+/** One that counts or remembers the cells it is shown. */
+function countingFilter(random: Random): FilterSpec {
+  const count = Math.floor(random() * 4);
+  switch (Math.floor(random() * 6)) {
+    case 0:
+      return columnCountGetFilter(count);
+    case 1:
+      return columnPaginationFilter({ limit: 2, offset: count });
+    case 2:
+      return firstKeyOnlyFilter();
+    case 3:
+      return dependentColumnFilter(['f', pick(random, CASE_COLUMNS)]);
+    case 4:
+      return singleColumnValueFilter(['f', pick(random, CASE_COLUMNS)], 'LESS', 'v5');
+    default:
+      return skipFilter(qualifierFilter('NOT_EQUAL', pick(random, CASE_COLUMNS)));
+  }
+}
+
+test('backwards, filters that count see all cells of a row, whatever hints others of the list give', async () => {
+  let found = 0;
+  for (let seed = 1; seed <= ROUNDS / 2; seed++) {
+    const { random, stores, readPoint } = randomCase(seed);
+    const spec = normalizeScan({ reversed: true });
+    const column = pick(random, CASE_COLUMNS);
+    const hinting = pick(random, [
+      columnPrefixFilter(column),
+      columnRangeFilter({ min: column }),
+      multipleColumnPrefixFilter(column),
+      columnPaginationFilter({ limit: 2, columnOffset: column }),
+    ]);
+    const list = mustPassAll(countingFilter(random), hinting);
+    const make = filterMaker(random() < 0.3 ? mustPassAll(list) : list);
+    const context: FilterContext = { reversed: true, random: () => 0 };
+    const run = { spec, readPoint, nowMs: NOW };
+    const want = await runScan(stores, { ...run, filter: withoutHints(make(context)) });
+    const got = await runScan(stores, { ...run, filter: make(context) });
+    expect(got, `seed ${seed}: ${filterToJson(list)}`).toEqual(want);
+    if (want.length > 0) found++;
+  }
+  expect(found).toBeGreaterThan(ROUNDS / 20);
 });
 
 test('a list of one of several within another finds what one list of them all finds', async () => {
