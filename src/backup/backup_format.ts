@@ -150,11 +150,7 @@ export function richOf(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, member]) => [key, richOf(member)] as const));
 }
 
-export async function writeBackup(
-  env: Env,
-  dir: string,
-  backup: BackupBody,
-): Promise<void> {
+export async function writeBackup(env: Env, dir: string, backup: BackupBody): Promise<void> {
   const body = plainOf(sealedOf(backup)) as { format: string; version: number };
   await writeSealed(env, `${dir}/${BACKUP_MANIFEST}`, body);
 }

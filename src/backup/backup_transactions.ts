@@ -8,7 +8,13 @@ import type { CapturedTable, RegionServer } from '../engine/index.ts';
 import type { FileRecord } from '../manifest/index.ts';
 import { LEDGER_TABLE, Ledger, archivedFor, stagedFlags } from '../txn/index.ts';
 import type { LedgerRecord } from '../txn/index.ts';
-import type { BackedRecord, Backup, BackupPart, CatalogTable, PreparedName } from './backup_format.ts';
+import type {
+  BackedRecord,
+  Backup,
+  BackupPart,
+  CatalogTable,
+  PreparedName,
+} from './backup_format.ts';
 import { regionsOf } from './increments.ts';
 
 /** The name by which a capture finds the ledger; none before the first transaction that had to be kept. */

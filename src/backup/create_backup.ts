@@ -3,12 +3,7 @@
  * the backup before, with the files that the log does not carry. Everything is written below `.partial-<id>`, synced, and
  * gets its name last: a folder `<id>` is whole. The store's manifest keeps a record of it, which keeps the log from there on.
  */
-import {
-  captureTables,
-  joinHalves,
-  locationKey,
-  packBackupDetail,
-} from '../engine/index.ts';
+import { captureTables, joinHalves, locationKey, packBackupDetail } from '../engine/index.ts';
 import type { Capture, CapturedTable, RegionServer } from '../engine/index.ts';
 import { IoException } from '../io/index.ts';
 import type { Env } from '../io/index.ts';
@@ -181,10 +176,7 @@ function tableNames(server: RegionServer, wanted: readonly string[] | null): str
     .sort();
 }
 
-function recordOf(
-  { location, options }: Target,
-  backup: BackupBody,
-): BackupRecord {
+function recordOf({ location, options }: Target, backup: BackupBody): BackupRecord {
   const { id, kind, parentId, fromTso, toTso, createdMs } = backup;
   return {
     id,
@@ -403,18 +395,12 @@ const folderOf = (path: string): string => path.slice(0, path.lastIndexOf('/'));
 
 // ---- Incremental ---------------------------------------------------------------------------------------------------------
 
-async function incrementalBackup(
-  target: Target,
-  set: BackupSet | null,
-): Promise<BackupBody> {
+async function incrementalBackup(target: Target, set: BackupSet | null): Promise<BackupBody> {
   const { server, id } = target;
   if (server.log === null) {
     throw new BackupException('a store in memory has no log: take a full backup');
   }
-  const { parent, chain } = parentOf(
-    target,
-    set ?? { dir: target.dest, backups: [], broken: [] },
-  );
+  const { parent, chain } = parentOf(target, set ?? { dir: target.dest, backups: [], broken: [] });
   const hold = server.archive.hold(parent.toTso, `backup ${id}`);
   try {
     const { to, logAt } = await mark(server, id);

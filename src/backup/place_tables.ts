@@ -1,6 +1,12 @@
 /** Makes built tables those of the store, all in one commit. */
 import type { RegionServer, TableIds, TableState, TableToPlace } from '../engine/index.ts';
-import type { Edit, FileRecord, NamespaceRecord, RegionRecord, TableRecord } from '../manifest/index.ts';
+import type {
+  Edit,
+  FileRecord,
+  NamespaceRecord,
+  RegionRecord,
+  TableRecord,
+} from '../manifest/index.ts';
 import {
   DEFAULT_NAMESPACE,
   TableExistsException,

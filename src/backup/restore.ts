@@ -164,4 +164,3 @@ export async function restoreFrom(
     options,
   }).run();
 }
-

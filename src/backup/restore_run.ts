@@ -23,12 +23,7 @@ import type { LogRecord } from '../wal/index.ts';
 import type { BackedFile, Backup, BackupPart, CatalogTable } from './backup_format.ts';
 import { entriesOf, sizeOf } from './backup_format.ts';
 import { TableBuilder } from './built_table.ts';
-import {
-  copyChecked,
-  entryFault,
-  entryLengthFault,
-  linkSynced,
-} from './checked_file.ts';
+import { copyChecked, entryFault, entryLengthFault, linkSynced } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import { isWithin, rowsOf, spread } from './file_rows.ts';
 import { placeTables } from './place_tables.ts';

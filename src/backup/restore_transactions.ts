@@ -9,7 +9,15 @@ import { put, remove } from '../manifest/index.ts';
 import type { Edit, FileRecord, TransactionRecord } from '../manifest/index.ts';
 import { DEFAULT_NAMESPACE } from '../model/index.ts';
 import { physicalMsOf } from '../tso/index.ts';
-import { blockOf, decodeGroups, digestOf, originOf, pieceName, placeOf, recordOf } from '../txn/index.ts';
+import {
+  blockOf,
+  decodeGroups,
+  digestOf,
+  originOf,
+  pieceName,
+  placeOf,
+  recordOf,
+} from '../txn/index.ts';
 import type {
   AdoptedTransaction,
   FamilyOrigin,

@@ -164,12 +164,7 @@ export class SchemaChanges {
         this.#parts.past.floors.checkNotPinned(replaces);
       }
       const made = places.map((place) => {
-        const { table, regions } = this.#newTable(
-          place.schema,
-          place.startKeys,
-          tso,
-          place.ids,
-        );
+        const { table, regions } = this.#newTable(place.schema, place.startKeys, tso, place.ids);
         const record = { ...table, enabled: place.enabled };
         return { place, table: record, regions, files: place.files(record, regions, tso) };
       });

@@ -137,7 +137,10 @@ export class Adopter {
     } catch (error) {
       if (!(error instanceof StoreException)) throw error;
       const { label } = record;
-      server.logger.warn({ label, error }, 'a transaction of a broken-off restore stays until the next opening');
+      server.logger.warn(
+        { label, error },
+        'a transaction of a broken-off restore stays until the next opening',
+      );
     }
   }
 }

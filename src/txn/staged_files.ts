@@ -24,7 +24,11 @@ export interface StagedFiles {
 const STAGED_FLAG = 'staged:';
 
 /** Its files as they were while it was PREPARED, for the archive: a backup of such a moment names them so. */
-export function archivedStaged(id: bigint, files: readonly FileRecord[], tso: bigint): FileRecord[] {
+export function archivedStaged(
+  id: bigint,
+  files: readonly FileRecord[],
+  tso: bigint,
+): FileRecord[] {
   return files.map((file) => ({
     ...file,
     flags: [...file.flags, `${STAGED_FLAG}${id}`],

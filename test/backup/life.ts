@@ -161,7 +161,10 @@ async function newLife(env: SimEnv, seed: number): Promise<Life> {
 }
 
 /** Runs `work` on a fresh machine. */
-export function onLife(seed: number, work: (life: Life, env: SimEnv) => Promise<void>): Promise<void> {
+export function onLife(
+  seed: number,
+  work: (life: Life, env: SimEnv) => Promise<void>,
+): Promise<void> {
   const env = simEnv({ seed });
   const run = async (): Promise<void> => {
     const life = await newLife(env, seed);

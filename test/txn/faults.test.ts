@@ -67,28 +67,31 @@ async function pathsOf(env: SimEnv, folder: string, ending: string): Promise<str
 }
 
 describe('point 27: cells that do not have their digest', () => {
-  test.each(['a byte of the cells', 'the end of the file', 'all of it'])('staged: %s', async (what) => {
-    const env = simEnv({ seed: 27 });
-    const connection = await env.drive(fresh(env, STAGED));
-    await env.drive(prepared(connection));
-    const next = env.crash({ keepUnsynced: 0 });
-    await next.drive(
-      (async (): Promise<void> => {
-        const [path] = await pathsOf(next, '/data/data', '.staged');
-        if (what === 'a byte of the cells') next.fs.flip(path!, 60);
-        else if (what === 'all of it') await next.fs.remove(path!);
-        else {
-          const { sizeBytes } = (await next.fs.stat(path!))!;
-          const handle = await next.fs.open(path!, 'write');
-          await handle.truncate(sizeBytes - 10);
-          await handle.close();
-        }
-        await refusesDamaged(next, STAGED);
-      })(),
-      10_000_000,
-    );
-    await env.drive(connection.close());
-  });
+  test.each(['a byte of the cells', 'the end of the file', 'all of it'])(
+    'staged: %s',
+    async (what) => {
+      const env = simEnv({ seed: 27 });
+      const connection = await env.drive(fresh(env, STAGED));
+      await env.drive(prepared(connection));
+      const next = env.crash({ keepUnsynced: 0 });
+      await next.drive(
+        (async (): Promise<void> => {
+          const [path] = await pathsOf(next, '/data/data', '.staged');
+          if (what === 'a byte of the cells') next.fs.flip(path!, 60);
+          else if (what === 'all of it') await next.fs.remove(path!);
+          else {
+            const { sizeBytes } = (await next.fs.stat(path!))!;
+            const handle = await next.fs.open(path!, 'write');
+            await handle.truncate(sizeBytes - 10);
+            await handle.close();
+          }
+          await refusesDamaged(next, STAGED);
+        })(),
+        10_000_000,
+      );
+      await env.drive(connection.close());
+    },
+  );
 
   test('staged: whole files, but those of another', async () => {
     const env = simEnv({ seed: 29 });
