@@ -98,6 +98,8 @@ export class Oracle {
   #tickedAtMs = 0;
   #clockMaxMs = 0;
   #clockIsBehind = false;
+  /** The clock less the monotonic one, when they were last compared; null: never. */
+  #clockOffsetMs: number | null = null;
   #savedAtMs = 0;
   #saving: Promise<void> | null = null;
   #calibrating: Promise<void> | null = null;
@@ -506,6 +508,20 @@ export class Oracle {
       );
     }
     this.#clockIsBehind = isBehind;
+    this.#warnOfDrift(now);
+  }
+
+  /** A late tick alone is a busy thread; only against the monotonic clock is it seen that the clock itself ran ahead. */
+  #warnOfDrift(now: number): void {
+    const offsetMs = now - this.#env.clock.monotonicMs();
+    const aheadMs = this.#clockOffsetMs === null ? 0 : offsetMs - this.#clockOffsetMs;
+    const isAhead = aheadMs >= this.#knobs.tso_service_window_duration_ms;
+    if (isAhead) {
+      this.#options.warn?.(
+        `the clock drifts: at ${now} it has run ahead by ${Math.round(aheadMs)} ms; stamps follow it`,
+      );
+    }
+    if (isAhead || aheadMs < 0 || this.#clockOffsetMs === null) this.#clockOffsetMs = offsetMs;
   }
 
   // ---- Knobs, snapshot, end ------------------------------------------------------------------------------------------

@@ -184,3 +184,55 @@ test('a stamp explained', async () => {
   const { out } = await cellar(['tso', '--of', '468412345646579753']);
   expect(out).toBe('468412345646579753 = 2026-08-16T03:34:54.123Z+41\n');
 });
+
+/** The knobs of transactions.md sections 1 and 3: unit, default, whether changeable while open. */
+const SPECIFIED: Readonly<Record<string, readonly [string, boolean | number, boolean]>> = {
+  enable_feature_binlog: ['', false, false],
+  tso_service_update_interval_ms: ['ms', 50, false],
+  tso_max_update_retry_count: ['', 3, true],
+  tso_max_get_retry_count: ['', 10, true],
+  tso_service_window_duration_ms: ['ms', 1000, true],
+  tso_clock_backward_startup_threshold_ms: ['ms', 1_800_000, true],
+  tso_time_offset_debug_mode: ['ms', 0, true],
+  enable_tso_forward_when_counter_full: ['', true, true],
+  change_visible_timeout_ms: ['ms', 10_000, true],
+  max_running_txn_num_per_db: ['', 10_000, true],
+  txn_max_prepared: ['', 5000, true],
+  txn_max_bytes: ['bytes', 10 * 2 ** 30, true],
+  txn_max_staged_bytes: ['bytes', 64 * 2 ** 30, true],
+  txn_max_request_bytes: ['bytes', 64 * 2 ** 20, true],
+  txn_max_rows_per_request: ['', 1_000_000, true],
+  stream_load_default_timeout_second: ['s', 600, true],
+  idle_transaction_timeout: ['s', 0, true],
+  prepared_transaction_default_timeout_second: ['s', 604_800, true],
+  label_keep_max_second: ['s', 604_800, true],
+  label_num_threshold: ['', 1_000_000, true],
+  txn_spill_bytes: ['bytes', 256 * 1024, true],
+  txn_intent_wait_ms: ['ms', 5000, true],
+};
+/** Not of the specification: how long the feed's log is kept, and snapshot transactions' own time-out of 600 s. */
+const ADDED = ['binlog_ttl_seconds', 'txn_snapshot_prepared_timeout_second'];
+
+test('config lists every knob of the specification with type, unit, default, changeable', async () => {
+  const dir = folder();
+  await (await open(dir)).close();
+  const { out } = await cellar(['config', 'list', '--json', '--data', dir]);
+  const knobs = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  const listed = knobs.filter(({ name }) => !ADDED.includes(String(name)));
+  expect(listed).toEqual(
+    Object.entries(SPECIFIED).map(([name, [unit, value, changeable]]) =>
+      expect.objectContaining({
+        name,
+        unit,
+        type: typeof value === 'boolean' ? 'bool' : 'int',
+        default: value,
+        value,
+        changeable,
+      }),
+    ),
+  );
+  expect(knobs).toHaveLength(listed.length + ADDED.length);
+});

@@ -348,6 +348,55 @@ describe('ticks', () => {
     await oracle.close();
   });
 
+  test('a clock that runs ahead of the monotonic one is warned of, a thread that was busy is not', async () => {
+    const on = machine();
+    const oracle = await open(on);
+    const tick = async (): Promise<void> => {
+      oracle.next();
+      await on.timers.runFor(60);
+    };
+    await tick();
+    await on.timers.runFor(5_000);
+    await tick();
+    expect(on.warnings).toEqual([]);
+    // An hour forward at once, and back: a warning each.
+    on.clock.step(3_600_000);
+    await tick();
+    expect(on.warnings).toEqual([expect.stringContaining('run ahead by 3600000 ms')]);
+    on.clock.step(-3_600_000);
+    await tick();
+    await tick();
+    expect(on.warnings).toHaveLength(2);
+    expect(on.warnings[1]).toContain('the clock went back');
+    // One that is a thousandth too fast: once for each second that it gains.
+    const behind = on.warnings.length;
+    on.clock.setDrift(0.001);
+    for (let i = 0; i < 25; i++) {
+      await on.timers.runFor(100_000);
+      await tick();
+    }
+    expect(on.warnings.slice(behind)).toEqual([
+      expect.stringContaining('the clock drifts'),
+      expect.stringContaining('the clock drifts'),
+    ]);
+    await oracle.close();
+  });
+
+  test('a window that cannot be made durable gives no stamp outside, and commits go on', async () => {
+    const on = machine();
+    const oracle = await open(on);
+    on.failures = 1e9;
+    await expect(on.timers.drive(oracle.allocate(1))).rejects.toThrow('disk');
+    expect(on.record).toBeNull();
+    expect(next(oracle)).toBe(composeTso(NOW, 1));
+    expect(oracle.metrics.tso_state_persist_failed).toBe(3);
+    on.failures = 0;
+    const { first } = await on.timers.drive(oracle.allocate(1));
+    expect(first).toBeGreaterThan(composeTso(NOW, 1));
+    expect(physicalMsOf(first)).toBeLessThan(on.record!.windowEndMs);
+    await oracle.close();
+  });
+
   test('a failed window keeps the old one; the next try serves', async () => {
     const on = machine();
     const oracle = await open(on, { knobs: { tso_max_update_retry_count: 0 } });

@@ -5,7 +5,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { open } from '../../src/embedded/index.ts';
 import type { StoreConnection, StoreOptions } from '../../src/embedded/index.ts';
-import { TransactionException } from '../../src/model/index.ts';
+import { TransactionException, TsoNotCalibrated } from '../../src/model/index.ts';
+import { xaExceptionOf } from '../../src/txn/xa.ts';
 import type { TransactionName, Transactions, XaException, Xid } from '../../src/model/index.ts';
 import { startServer } from '../../src/server/index.ts';
 import { ApiClient, RemoteTransactions } from '../../src/client/txn/index.ts';
@@ -249,6 +250,16 @@ describe('the transition table through XA', () => {
     await transactions.expiry.tick();
     await expect(xa.end(late)).rejects.toMatchObject({ code: 'XA_RBTIMEOUT' });
   });
+});
+
+test('XA’s words for what is wrong with the store or the request', () => {
+  const wordOf = (error: unknown): string => xaExceptionOf(error).code;
+  expect(wordOf(new TransactionException('OUTCOME_UNKNOWN', ''))).toBe('XAER_RMFAIL');
+  expect(wordOf(new TsoNotCalibrated(''))).toBe('XAER_RMFAIL');
+  expect(wordOf(new TransactionException('TXN_DATA_CORRUPT', ''))).toBe('XAER_RMERR');
+  expect(wordOf(new RangeError(''))).toBe('XAER_RMERR');
+  expect(wordOf(new TransactionException('BAD_REQUEST', ''))).toBe('XAER_INVAL');
+  expect(wordOf(new TransactionException('FENCED', ''))).toBe('XA_RBROLLBACK');
 });
 
 describe('what the table does not show', () => {
