@@ -15,7 +15,7 @@ export const CHUNK_SIZE: number = 1024 * 1024;
  */
 const PIECE_SIZE: number = 4 * 1024 * 1024;
 /** As PIECE_SIZE where bytes a second are limited: small steps, so that a stop is noticed soon. */
-const PACED_PIECE_SIZE: number = 256 * 1024;
+export const PACED_PIECE_SIZE: number = 256 * 1024;
 /** Bytes between two syncs: the last one is short then, and none holds up the log's for long. */
 const SYNC_EVERY: number = 16 * 1024 * 1024;
 
@@ -96,7 +96,7 @@ export class CheckedWriter {
   add(bytes: Uint8Array): boolean {
     if (bytes.length > 0) this.#chunks.push(bytes);
     this.#gathered += bytes.length;
-    return this.#gathered >= CHUNK_SIZE;
+    return this.#gathered >= (this.#work.isPaced ? PACED_PIECE_SIZE : CHUNK_SIZE);
   }
 
   /** Writes what was gathered. */

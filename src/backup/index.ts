@@ -45,3 +45,5 @@ export type { LogSource, ReplayOptions, ReplayReport } from './wal_replay.ts';
 export { plainOf, richOf } from './backup_format.ts';
 export { managerOf, runTask, taskOf } from './tasks.ts';
 export type { Task, TaskResults, TaskWork } from './tasks.ts';
+export { resultsOf } from './read_task.ts';
+export type { ReadReport, ReadRows, ReadTask } from './read_task.ts';

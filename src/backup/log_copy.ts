@@ -15,7 +15,7 @@ import {
 } from '../wal/index.ts';
 import type { LogPlace, LogRecord } from '../wal/index.ts';
 import type { SkippedRange } from './backup_format.ts';
-import { CheckedWriter, syncFolders } from './checked_file.ts';
+import { CheckedWriter, PACED_PIECE_SIZE, syncFolders } from './checked_file.ts';
 import type { FileEntry } from './checked_file.ts';
 import { BackupException } from './errors.ts';
 import type { Work } from './work.ts';
@@ -82,13 +82,13 @@ export async function copyLog(options: LogCopyOptions): Promise<LogCopy> {
   }
 }
 
-function readerOf({ server, from }: LogCopyOptions, startAt: LogPlace | null): LogReader {
+function readerOf({ server, from, work }: LogCopyOptions, startAt: LogPlace | null): LogReader {
   const { layout, env, manifest } = server;
   return new LogReader(env, [layout.archivedWal, layout.wal], {
     fromHigh: highOf(from),
     fromLow: lowOf(from),
     storeId: Buffer.from(manifest.store.storeId, 'hex'),
-    batchBytes: BATCH_BYTES,
+    batchBytes: work.isPaced ? PACED_PIECE_SIZE : BATCH_BYTES,
     ...(startAt === null ? {} : { startAt }),
   });
 }

@@ -5,7 +5,7 @@
 import type { EmbeddedConnection } from '../engine/index.ts';
 import type { Env } from '../io/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
-import type { AsOf, ExplainTarget, ReadExplanation } from '../model/index.ts';
+import type { AsOf, ExplainTarget, ReadExplanation, ReadOptions } from '../model/index.ts';
 import { TransactionManager } from '../txn/index.ts';
 import { createBackup, reconcile } from './create_backup.ts';
 import type { BackupOptions } from './create_backup.ts';
@@ -22,6 +22,8 @@ import { summaryOf } from './backup_admin.ts';
 import type { BackupSummary } from './backup_admin.ts';
 import { keepLog } from './log_keeping.ts';
 import type { LogKeeping } from './log_keeping.ts';
+import { readFor } from './read_task.ts';
+import type { ReadReport, ReadRows, ReadTask } from './read_task.ts';
 import { restoreIntoServer } from './restore.ts';
 import type { RestoreOptions, RestoreReport } from './restore_run.ts';
 import { replayInto, withLogSource } from './wal_replay.ts';
@@ -51,6 +53,7 @@ export type Task =
       readonly options: Pick<DiffOptions, 'raw' | 'versions'>;
     }
   | { readonly task: 'explain'; readonly table: string; readonly target: ExplainTarget }
+  | ({ readonly task: 'read'; readonly table: string } & ReadTask)
   /** Backups in this folder were deleted: the log that only they needed may go. */
   | { readonly task: 'reconcile'; readonly dest: string };
 
@@ -65,13 +68,14 @@ export interface TaskResults {
   /** The count of differences, each of which was an item. */
   readonly diff: { readonly count: number };
   readonly explain: ReadExplanation;
+  readonly read: ReadReport;
   readonly reconcile: null;
 }
 
 /** How the work is stopped and told of, and where what it finds goes one by one. */
 export interface TaskWork extends WorkOptions {
   /** Settles when there is room for more; false: nobody wants any more. */
-  readonly onItem?: (item: Difference) => Promise<boolean>;
+  readonly onItem?: (item: Difference | ReadRows) => Promise<boolean>;
 }
 
 /** Does the work on an open store; exports go to, and imports come from, the files of `env`. Throws what it throws. */
@@ -121,6 +125,8 @@ async function run(
       return keepLog(server, task.keep);
     case 'diff':
       return diff(connection, task, work, env);
+    case 'read':
+      return readFor(connection, task.table, task, work, env);
     case 'explain':
       return connection.table(task.table).explain(task.target);
     case 'reconcile':
@@ -164,6 +170,7 @@ const KINDS: ReadonlySet<string> = new Set([
   'archive',
   'diff',
   'explain',
+  'read',
   'reconcile',
 ]);
 
@@ -175,6 +182,7 @@ export function taskOf(value: unknown): Task {
     throw new IllegalArgumentException(`task is one of ${[...KINDS].join(', ')}`);
   }
   if (kind === 'explain') return explainOf(task!);
+  if (kind === 'read') return readOf(task!);
   if (kind === 'diff') return diffOf(task!);
   if (kind === 'archive') return archiveOf(task!);
   const place = PLACES[kind] ?? 'dest';
@@ -219,6 +227,18 @@ function diffOf(task: Readonly<Record<string, unknown>>): Task {
     throw new IllegalArgumentException('options must be an object');
   }
   return { task: 'diff', table, from, to, options };
+}
+
+/** The table's name and which of the three; the read itself is checked where it is done. */
+function readOf(task: Readonly<Record<string, unknown>>): Task {
+  const { table, get, scan, count, options } = task;
+  if (typeof table !== 'string') throw new IllegalArgumentException('table must be a name');
+  if (get instanceof Uint8Array) {
+    return { task: 'read', table, get, options: (options ?? {}) as ReadOptions };
+  }
+  if (typeof scan === 'object' && scan !== null) return { task: 'read', table, scan };
+  if (typeof count === 'object' && count !== null) return { task: 'read', table, count };
+  throw new IllegalArgumentException('a read is a get of bytes, a scan or a count with options');
 }
 
 const isMoment = (value: unknown): value is AsOf =>

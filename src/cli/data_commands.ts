@@ -4,7 +4,7 @@ import { fromStringBinary } from '../cell/index.ts';
 import type { CellInput, DeleteSpec, Durability, MutationOptions, Result } from '../model/index.ts';
 import { splitColumn } from '../model/index.ts';
 import { parseColumn, parseCount, parseInteger } from './arguments.ts';
-import { UsageError, type CliContext, type GlobalOptions } from './context.ts';
+import { EXIT_OK, UsageError, type CliContext, type GlobalOptions } from './context.ts';
 import { cellJson, cellText, columnText, twoColumns, type Printer } from './output.ts';
 import {
   addReadOptions,
@@ -15,6 +15,9 @@ import {
   type ScanFlags,
 } from './read_options.ts';
 import { toStringBinary } from '../cell/index.ts';
+import { addTargetOptions, type TargetOptions } from './api_target.ts';
+import { runOrAsk } from './task.ts';
+import { resultsOf, type Task } from '../backup/index.ts';
 
 export const DURABILITIES: readonly string[] = [
   'USE_DEFAULT',
@@ -30,9 +33,6 @@ Bytes that are not printable are written as \\xNN, as they are shown.`;
 const COUNTER_HELP = `
 An absent cell counts as 0. To subtract:
   cellar incr people alice n:visits -- -1`;
-
-/** Results fetched at a time; also how often printed text is let out. */
-const SCAN_BATCH = 500;
 
 interface WriteFlags extends GlobalOptions {
   readonly ts?: bigint;
@@ -167,25 +167,55 @@ function textColumn(word: string): string {
 }
 
 function addGet(program: Command, context: CliContext): void {
-  addReadOptions(
-    program
-      .command('get <TABLE> <ROW> [COLUMN...]')
-      .description('print a row, or some of its families (fam) or columns (fam:qual)'),
+  addTargetOptions(
+    addReadOptions(
+      program
+        .command('get <TABLE> <ROW> [COLUMN...]')
+        .description('print a row, or some of its families (fam) or columns (fam:qual)'),
+    ),
   )
     .addHelpText('after', BYTES_HELP)
     .action(async (table: string, row: string, columns: string[], _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<ReadFlags>();
+      const flags = command.optsWithGlobals<ReadFlags & TargetOptions>();
       const options = readOptionsOf(flags, columns);
-      await context.withStore(flags, async (store, printer) => {
-        const result = await store.table(table).get(fromStringBinary(row), options);
-        if (!printer.json) printer.line(twoColumns('COLUMN', 'CELL'));
-        for (const cell of result?.cells ?? []) {
-          if (printer.json) printer.line(cellJson(cell));
-          else printer.line(twoColumns(` ${columnText(cell)}`, cellText(cell)));
-        }
-        if (!printer.json) printer.line(`${result === null ? 0 : 1} row(s)`);
+      const task = { task: 'read', table, get: fromStringBinary(row), options } as const;
+      await printRead(context, flags, task, {
+        heading: twoColumns('COLUMN', 'CELL'),
+        print: (result, printer) => {
+          for (const cell of result.cells) {
+            if (printer.json) printer.line(cellJson(cell));
+            else printer.line(twoColumns(` ${columnText(cell)}`, cellText(cell)));
+          }
+        },
       });
     });
+}
+
+interface Shown {
+  readonly heading: string;
+  readonly print: (result: Result, printer: Printer) => void;
+}
+
+/** Reads from a folder, or from the server that has it open, and prints results as they come. */
+async function printRead(
+  context: CliContext,
+  flags: TargetOptions,
+  task: Extract<Task, { readonly task: 'read' }>,
+  { heading, print }: Shown,
+): Promise<void> {
+  const printer = context.printer(flags);
+  if (!printer.json) printer.line(heading);
+  const shown = { isRead: true };
+  const done = await runOrAsk(context, flags, task, 'reading', { mustExist: true }, async (item) => {
+    if (!('results' in item)) return true;
+    for (const result of resultsOf(item)) print(result, printer);
+    shown.isRead = await printer.flushIfFull();
+    return shown.isRead;
+  });
+  // Who reads the lines went away: that is no interruption.
+  if (done === null && !shown.isRead) context.exitStatus = EXIT_OK;
+  if (done !== null && !printer.json) printer.line(`${done.rows} row(s)`);
+  await printer.flush();
 }
 
 /** Prints the cells of a scan's result, one a line. */
@@ -201,45 +231,36 @@ export function printResult(result: Result, printer: Printer): void {
 }
 
 function addScan(program: Command, context: CliContext): void {
-  addScanOptions(program.command('scan <TABLE>').description('print rows in order'))
+  addTargetOptions(
+    addScanOptions(program.command('scan <TABLE>').description('print rows in order')),
+  )
     .option('--batch <N>', 'cells at most that are fetched of a row at once', (text: string) =>
       parseCount(text, 1),
     )
     .addHelpText('after', BYTES_HELP)
     .action(async (table: string, _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<ScanFlags & { batch?: number }>();
-      const options = {
+      const flags = command.optsWithGlobals<ScanFlags & TargetOptions & { batch?: number }>();
+      const scan = {
         ...scanOptionsOf(flags),
         ...(flags.batch === undefined ? {} : { batch: flags.batch }),
       };
-      await context.withStore(flags, async (store, printer) => {
-        if (!printer.json) printer.line(twoColumns('ROW', 'COLUMN+CELL'));
-        await using scanner = store.table(table).scan(options);
-        let rows = 0;
-        for (;;) {
-          const results = await scanner.nextBatch(SCAN_BATCH);
-          for (const result of results) {
-            printResult(result, printer);
-            if (!result.partial) rows += 1;
-          }
-          if (results.length === 0 || !(await printer.flushIfFull())) break;
-        }
-        if (!printer.json) printer.line(`${rows} row(s)`);
-      });
+      const heading = twoColumns('ROW', 'COLUMN+CELL');
+      await printRead(context, flags, { task: 'read', table, scan }, { heading, print: printResult });
     });
 }
 
 function addCount(program: Command, context: CliContext): void {
-  addScanOptions(program.command('count <TABLE>').description('count rows')).action(
-    async (table: string, _: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<ScanFlags>();
-      const options = scanOptionsOf(flags);
-      await context.withStore(flags, async (store, printer) => {
-        const count = await store.table(table).count(options);
-        printer.either({ count, table }, `${count} row(s)`);
-      });
-    },
-  );
+  addTargetOptions(
+    addScanOptions(program.command('count <TABLE>').description('count rows')),
+  ).action(async (table: string, _: unknown, command: Command) => {
+    const flags = command.optsWithGlobals<ScanFlags & TargetOptions>();
+    const task = { task: 'read', table, count: scanOptionsOf(flags) } as const;
+    const done = await runOrAsk(context, flags, task, 'counting');
+    if (done === null) return;
+    const printer = context.printer(flags);
+    printer.either({ count: done.rows, table }, `${done.rows} row(s)`);
+    await printer.flush();
+  });
 }
 
 function addDelete(program: Command, context: CliContext): void {

@@ -63,7 +63,11 @@ async function diffTable(table: string, flags: DiffFlags, context: CliContext): 
     task,
     'comparing',
     { mustExist: true },
-    async (item, progress) => (shown.isRead = await show(item, printer, context, progress)),
+    async (item, progress) => {
+      if ('results' in item) return true; // Of reads.
+      shown.isRead = await show(item, printer, context, progress);
+      return shown.isRead;
+    },
   );
   if (done !== null) await finish(done.count, printer, context);
   // Who reads the lines went away: that is no interruption.

@@ -11,7 +11,7 @@ import { apiClientOf } from './api_target.ts';
 import type { TargetOptions } from './api_target.ts';
 import { UsageError } from './context.ts';
 import type { CliContext, StoreAccess } from './context.ts';
-import { guarded, workProgress } from './work_progress.ts';
+import { guarded, quietProgress, workProgress } from './work_progress.ts';
 import type { WorkProgress } from './work_progress.ts';
 
 /**
@@ -27,7 +27,9 @@ export async function runOrAsk<T extends Task>(
   onItem?: TaskItem,
 ): Promise<TaskResults[T['task']] | null> {
   const named = apiClientOf(flags, context);
-  const progress = workProgress(context, verb);
+  // What a read finds is shown as it comes: there is no bar between.
+  const progressOf = task.task === 'read' ? quietProgress : workProgress;
+  const progress = progressOf(context, verb);
   if (named !== null) return guarded(context, progress, () => ask(named, task, progress, onItem));
   let store: Connection;
   try {
@@ -36,7 +38,7 @@ export async function runOrAsk<T extends Task>(
     await progress.stop();
     if (!(error instanceof FolderLockedException) || error.holderAddress === null) throw error;
     const holder = apiClientOf({ ...flags, server: error.holderAddress }, context);
-    const again = workProgress(context, verb);
+    const again = progressOf(context, verb);
     return guarded(context, again, () => ask(holder!, task, again, onItem));
   }
   try {
@@ -61,13 +63,13 @@ function workOf(progress: WorkProgress, onItem: TaskItem | undefined): TaskWork 
   return { ...progress.options, onItem: (item) => onItem(item, progress) };
 }
 
-/** Throws what the work threw there, as ApiException. */
+/** Throws what the work threw there, as ApiException; null when nobody takes items any more. */
 async function ask<T extends Task>(
   client: ApiClient,
   task: T,
   progress: WorkProgress,
   onItem?: TaskItem,
-): Promise<TaskResults[T['task']]> {
+): Promise<TaskResults[T['task']] | null> {
   const stop = new AbortController();
   const body = plainOf(absolute(task)) as Readonly<Record<string, unknown>>;
   for await (const line of client.postLines('/api/admin/tasks', body, stop.signal)) {
@@ -75,10 +77,8 @@ async function ask<T extends Task>(
     if ('progress' in answer) progress.options.onProgress(answer['progress'] as WorkFigures);
     if ('item' in answer && onItem !== undefined) {
       const item = richOf(answer['item']) as Parameters<TaskItem>[0];
-      if (!(await onItem(item, progress))) {
-        stop.abort();
-        throw new InterruptedIOException('nobody reads any more');
-      }
+      // Leaving the loop hangs up.
+      if (!(await onItem(item, progress))) return null;
     }
     if ('result' in answer) return richOf(answer['result']) as TaskResults[T['task']];
     if ('error' in answer) {
@@ -98,6 +98,7 @@ function absolute(task: Task): Task {
     case 'export':
       return { ...task, out: path.resolve(task.out) };
     case 'explain':
+    case 'read':
     case 'archive':
     case 'diff':
       return task;

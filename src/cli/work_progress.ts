@@ -22,14 +22,29 @@ export interface WorkProgress {
   stop(): Promise<void>;
 }
 
+/** Of work that shows nothing of how far it is; Ctrl-C ends it. */
+export function quietProgress(context: CliContext): WorkProgress {
+  return progressShown(context, {
+    update: () => undefined,
+    clear: () => undefined,
+    stop: () => Promise.resolve(),
+  });
+}
+
 /** `verb` begins the lines: `exporting`. */
 export function workProgress(context: CliContext, verb: string): WorkProgress {
+  const stream = context.io.progressStream;
+  return progressShown(
+    context,
+    stream === null ? plain(context, verb) : bar(stream, verb, context),
+  );
+}
+
+function progressShown(context: CliContext, show: Shown): WorkProgress {
   let isAsked = false;
   const release = context.io.onInterrupt(() => {
     isAsked = true;
   });
-  const stream = context.io.progressStream;
-  const show = stream === null ? plain(context, verb) : bar(stream, verb, context);
   return {
     options: { onProgress: show.update, isStopped: () => isAsked },
     isStopped: () => isAsked,

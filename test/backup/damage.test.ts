@@ -1,8 +1,7 @@
 /**
  * Every kind of file that a backup has, flipped, cut, and gone: `verify` finds it, `restore` refuses it and leaves nothing. The
  * kinds: the manifest, store files of a full backup, those that came by bulk loads and clones, those that cover commits which
- * skipped the log, log segments, and all of them once more in a merged backup. History files lie among those of the full one and
- * are copied and checked by the same code.
+ * skipped the log, history files, log segments, and all of them once more in a merged backup.
  */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -127,6 +126,44 @@ test('of a full and an incremental backup', async () => {
   await restoreBackup(env, 'backups', 'restored');
   const restored = await open('restored', { env });
   expect(await restored.table('t').count()).toBe(61);
+  await restored.close();
+});
+
+/**
+ * A full backup that has history files, as every one has whose own flush drops versions: they left the live files
+ * after the capture's moment. Answers the paths of their copies.
+ */
+async function fillHistory(): Promise<string[]> {
+  await store.admin.createTable({ name: 't', families: [{ name: 'f', VERSIONS: 1 }] });
+  for (let i = 0; i < 6; i++) await store.table('t').put(`r${i}`, { 'f:q': 'old' });
+  for (let i = 0; i < 6; i++) await store.table('t').put(`r${i}`, { 'f:q': 'new' });
+  await createBackup(store.server, 'backups');
+  const [backup] = (await listBackups(env, 'backups')).backups;
+  return backup!.parts.flatMap(({ files }) =>
+    files
+      .filter(({ records }) => records.some(({ role }) => role === 'history'))
+      .map(({ path }) => `backups/${backup!.id}/${path}`),
+  );
+}
+
+test('of history files', async () => {
+  const paths = await fillHistory();
+  expect(paths.length).toBeGreaterThan(0);
+  const { id } = (await listBackups(env, 'backups')).backups[0]!;
+  for (const path of paths) {
+    const whole = await env.fs.readFile(path);
+    for (const damage of DAMAGES) {
+      const bytes = damaged(whole, damage);
+      if (bytes === null) await env.fs.remove(path);
+      else await write(path, bytes);
+      await expectRefused(path, `history ${damage}`, id);
+    }
+    await write(path, whole);
+  }
+  expect((await verifyBackups(env, 'backups', null)).faults).toEqual([]);
+  await restoreBackup(env, 'backups', 'restored');
+  const restored = await open('restored', { env });
+  expect((await restored.table('t').get('r3'))?.text('f:q')).toBe('new');
   await restored.close();
 });
 

@@ -57,6 +57,44 @@ test('a folder that a server has open is worked on through it', async () => {
   );
 });
 
+test('gets, scans and counts of a folder that a server has open, of now and of before', async () => {
+  const before = await store.tso();
+  await store.table('t').put('r', { 'f:q': '2' }, { ts: 7000000000000 });
+  const rows = 2500;
+  const value = 'x'.repeat(200); // More than goes out in one piece.
+  await store.table('t').batch(
+    Array.from({ length: rows }, (_, i) => ({
+      put: `s${String(i).padStart(5, '0')}`,
+      values: { 'f:q': value, 'f:\u0001': `${i}` },
+    })),
+  );
+  expect(await ok('get t r')).toBe(
+    'COLUMN                CELL\n f:q                  timestamp=7000000000000, value=2\n1 row(s)\n',
+  );
+  expect(await ok(`get t r f:q --as-of ${before}`)).toContain('value=1\n1 row(s)');
+  expect(await ok('get t absent')).toContain('\n0 row(s)');
+  const scanned = (await ok(`scan t --prefix s --filter "ColumnPrefixFilter('\\x01')" --json`)).trim().split('\n');
+  expect(scanned).toHaveLength(rows);
+  expect(JSON.parse(scanned[1234]!)).toMatchObject({ row: 's01234', qualifier: '\\x01', value: '1234' });
+  expect(await ok('scan t --columns f:q')).toMatch(new RegExp(`\n${rows + 1} row\\(s\\)\n$`));
+  expect(await ok(`scan t --as-of ${before}`)).toContain('value=1\n1 row(s)');
+  expect(await ok('scan t --start s00001 --batch 1 --limit 2 --reversed')).toContain('2 row(s)');
+  expect(await ok('count t --json')).toBe(`{"count":${rows + 1},"table":"t"}\n`);
+  expect(await ok(`count t --as-of ${before}`)).toBe('1 row(s)\n');
+  const variables = { CELLAR_DATA: 'store' };
+  const closed = await cli.run(words('scan t --user root:secret'), { variables, writesTaken: 1 });
+  expect(closed).toMatchObject({ status: 0, stderr: '' });
+  expect(closed.stdout.split('\n').length).toBeLessThan(rows);
+  for (const command of ['get none r', 'scan none', 'count none']) {
+    const refused = await cli.run(words(`${command} --user root:secret`), { variables });
+    expect(refused.status, command).toBe(1);
+    expect(refused.stdout, command).toBe('');
+    expect(refused.stderr, command).toContain('none');
+  }
+  const stranger = await cli.run(words('get t r'), { variables });
+  expect(stranger.status).toBe(1);
+});
+
 test('comparisons, the log and its changes, of a store that a server has open', async () => {
   const before = await store.tso();
   const rows = 2500; // More than wait for their reader at once.

@@ -3,7 +3,7 @@
  * a task (backup/tasks.ts); the answer is lines of JSON as the work goes on:
  *
  *     {"progress":{"what":…,"bytes":…,"bytesTotal":…,"rows":…,"cells":…}}     now and then
- *     {"item":…}                                                             what a comparison finds, one by one
+ *     {"item":…}                                                             what a comparison or a read finds, one by one
  *     {"result":…}   or   {"error":"Class","message":…,"retryable":…}         the last line
  *
  * Who goes away stops the work: what it began is undone, or can be resumed, as the task says.
@@ -22,6 +22,7 @@ const BODY_BYTES_MAX: number = 1024 * 1024;
 const PROGRESS_EVERY_MS = 500;
 /** Items that wait for their reader. */
 const ITEMS_MAX = 1000;
+const ITEM_CHARACTERS_MAX = 1024 * 1024;
 
 export function addTaskRoute(app: FastifyInstance, parts: ApiParts): void {
   app.post('/api/admin/tasks', async (request, reply) => {
@@ -35,7 +36,8 @@ export function addTaskRoute(app: FastifyInstance, parts: ApiParts): void {
       return sendAnswer(reply, answer);
     }
     const gone = { yes: false };
-    request.raw.socket.once('close', () => (gone.yes = true));
+    // Of this answer: its connection may carry many.
+    reply.raw.once('close', () => (gone.yes = true));
     reply.header('content-type', 'application/x-ndjson; charset=utf-8');
     reply.header('cache-control', 'no-store');
     return reply.send(
@@ -103,6 +105,7 @@ function signal(): Signal {
 /** Lines on their way to a reader that may be slow: who puts them waits for it. */
 class ItemQueue {
   #lines: string[] = [];
+  #characters = 0;
   #wanted = signal();
   #taken = signal();
   #isClosed = false;
@@ -110,8 +113,10 @@ class ItemQueue {
   put(line: string): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     this.#lines.push(line);
+    this.#characters += line.length;
     this.#wanted.give();
-    return this.#lines.length < ITEMS_MAX ? Promise.resolve() : this.#taken.given;
+    const hasRoom = this.#lines.length < ITEMS_MAX && this.#characters < ITEM_CHARACTERS_MAX;
+    return hasRoom ? Promise.resolve() : this.#taken.given;
   }
 
   /** Settles when there is a line. */
@@ -122,6 +127,7 @@ class ItemQueue {
   take(): readonly string[] {
     const lines = this.#lines;
     this.#lines = [];
+    this.#characters = 0;
     this.#wanted = signal();
     this.#taken.give();
     this.#taken = signal();
