@@ -4,6 +4,7 @@ import { open } from '../../src/embedded/index.ts';
 import { simEnv } from '../../src/io/index.ts';
 import type { SimEnv } from '../../src/io/index.ts';
 import type { StoreConnection } from '../../src/embedded/index.ts';
+import { SnapshotNotVisible } from '../../src/model/index.ts';
 import { codeOf, onStore, openOn } from './support.ts';
 
 const HOUR = 3_600_000;
@@ -161,6 +162,32 @@ describe('clocks', () => {
       await machine.timers.sleep(1_000);
       await write(connection);
       await connection.close();
+    });
+  });
+
+  test('a read as of a TSO whose commit is not yet on the disk waits, but not for ever', async () => {
+    await onStore(5, async (connection, env) => {
+      const t = connection.table('t');
+      await t.put('r', { 'f:q': 'old' });
+      const before = connection.status().readPoint;
+      const put = t.put('r', { 'f:q': 'new' }, { durability: 'FSYNC_WAL' });
+      const cursor = (): bigint => connection.server.oracle.cursor();
+      for (let i = 0; i < 1000 && cursor() <= before; i++) await Promise.resolve();
+      const asOf = cursor();
+      expect(connection.status().readPoint).toBeLessThan(asOf);
+      expect(() => t.getSync('r', { asOf })).toThrow(SnapshotNotVisible);
+      await connection.setKnob('change_visible_timeout_ms', 0);
+      await expect(t.get('r', { asOf })).rejects.toMatchObject({
+        code: 'SnapshotNotVisible',
+        retryable: true,
+      });
+      await connection.setKnob('change_visible_timeout_ms', 10_000);
+      expect((await t.get('r', { asOf }))?.text('f:q')).toBe('new');
+      expect(await put).toBe(asOf);
+      await env.timers.sleep(1);
+      await expect(t.get('r', { asOf: asOf + (1n << 40n) })).rejects.toMatchObject({
+        code: 'SnapshotInFuture',
+      });
     });
   });
 });
