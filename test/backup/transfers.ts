@@ -1,4 +1,5 @@
 /** A writer of transfers over three tables that keep a sum, and a model that knows the state at every commit. */
+import { commitOptions, transactOverAll } from '../../src/engine/index.ts';
 import type { EmbeddedConnection } from '../../src/engine/index.ts';
 import type { Connection } from '../../src/model/index.ts';
 
@@ -38,10 +39,7 @@ export async function setUp(store: EmbeddedConnection): Promise<void> {
   }
 }
 
-/**
- * One account of each table holds the balances of all its rows in a single cell a row; a transfer between tables is two commits, so
- * each transfer first notes the debt in a row of its own table, as one commit: the sum over balances and debts never changes.
- */
+/** Each row is an account, its balance in a column of both families. A transfer is one commit: of two rows of one region, or of any two tables. */
 export class Transfers {
   readonly #store: EmbeddedConnection;
   readonly #chance: Chance;
@@ -80,27 +78,66 @@ export class Transfers {
     this.commits++;
   }
 
-  /** Moves an amount between two rows of one table in one commit, over region borders only where one region holds both. */
+  /** Moves an amount between two rows in one commit: of one region of a table, or of two tables. */
   async step(): Promise<void> {
     const table = TABLES[this.#chance.below(TABLES.length)]!;
     const half = this.#chance.below(2) * (ROWS / 2);
     const from = rowName(half + this.#chance.below(ROWS / 2));
     const to = rowName(half + this.#chance.below(ROWS / 2));
-    if (from === to) return;
     const amount = this.#chance.below(50);
+    const other = TABLES[this.#chance.below(TABLES.length)]!;
+    if (other !== table) return this.#move([table, from], [other, to], amount);
+    if (from !== to) return this.#move([table, from], [table, to], amount);
+  }
+
+  async #move(
+    from: readonly [table: string, row: string],
+    to: readonly [table: string, row: string],
+    amount: number,
+  ): Promise<void> {
     const next = new Map(this.#state);
-    next.set(`${table}/${from}`, next.get(`${table}/${from}`)! - amount);
-    next.set(`${table}/${to}`, next.get(`${table}/${to}`)! + amount);
-    const values = (row: string): Record<string, string> => {
-      const balance = String(next.get(`${table}/${row}`)!);
+    const sides = [from, to].map(([table, row]) => ({ table, row, key: `${table}/${row}` }));
+    for (const [i, { key }] of sides.entries()) {
+      next.set(key, next.get(key)! + (i === 0 ? -amount : amount));
+    }
+    const values = (key: string): Record<string, string> => {
+      const balance = String(next.get(key)!);
       return { 'f:n': balance, 'g:n': balance };
     };
-    const tso = await this.#store.table(table).mutateRows([
-      { put: from, values: values(from) },
-      { put: to, values: values(to) },
-    ]);
+    const tso =
+      from[0] === to[0]
+        ? await this.#store
+            .table(from[0])
+            .mutateRows(sides.map(({ row, key }) => ({ put: row, values: values(key) })))
+        : await this.#overTables(sides, values);
     this.#state = next;
-    this.#note(tso, next, [`${table}/${from}`, `${table}/${to}`]);
+    this.#note(
+      tso,
+      next,
+      sides.map(({ key }) => key),
+    );
+  }
+
+  /** Reads the rows that it writes, as a transfer does; the balances must be those of the model. */
+  async #overTables(
+    sides: readonly { readonly table: string; readonly row: string; readonly key: string }[],
+    values: (key: string) => Record<string, string>,
+  ): Promise<bigint> {
+    const { server } = this.#store;
+    const parts: Parameters<typeof transactOverAll>[0] = {
+      server,
+      options: (table, mutation, durability) =>
+        commitOptions(server, table, mutation, { durability }),
+    };
+    const { tso } = await transactOverAll(parts, async (transaction) => {
+      for (const { table, row, key } of sides) {
+        const balance = (await transaction.table(table).get(row))?.text('f:n');
+        if (balance !== String(this.#state.get(key)!)) throw new Error(`${key} has ${balance}`);
+        transaction.table(table).put(row, values(key));
+      }
+    }, {});
+    if (tso === null) throw new Error('a transfer writes');
+    return tso;
   }
 
   /** The state at a TSO. */
