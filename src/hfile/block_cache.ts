@@ -54,9 +54,18 @@ export interface BlockCacheMetrics {
   readonly budgetBytes: number;
 }
 
-class Entry {
+/** A block's place in the cache, for who asks for it again and again. */
+export interface BlockHandle {
+  /** Null once it has left the cache. */
+  readonly block: CachedBlock | null;
+  /** Counts as a use. */
+  touch(): void;
+}
+
+class Entry implements BlockHandle {
   readonly file: CacheFile;
-  readonly block: CachedBlock;
+  readonly offset: number;
+  block: CachedBlock | null;
   readonly sizeBytes: number;
   list: List;
   movedAt: number;
@@ -65,10 +74,15 @@ class Entry {
 
   constructor(file: CacheFile, block: CachedBlock, list: List, tick: number) {
     this.file = file;
+    this.offset = block.offset;
     this.block = block;
     this.sizeBytes = block.sizeBytes;
     this.list = list;
     this.movedAt = tick;
+  }
+
+  touch(): void {
+    if (this.block !== null) this.file.touch(this);
   }
 }
 
@@ -126,6 +140,18 @@ export class CacheFile {
   peek(offset: number): CachedBlock | undefined {
     const entry = this.#entries.get(offset);
     return entry === undefined ? undefined : this.#cache.touch(entry);
+  }
+
+  /** The block's place, as `peek`. */
+  handle(offset: number): BlockHandle | undefined {
+    const entry = this.#entries.get(offset);
+    if (entry !== undefined) this.#cache.touch(entry);
+    return entry;
+  }
+
+  /** For handles only. */
+  touch(entry: Entry): void {
+    this.#cache.touch(entry);
   }
 
   /** Whether the block is there; counts as nothing. */
@@ -206,7 +232,7 @@ export class BlockCache {
     return undefined;
   }
 
-  touch(entry: Entry): CachedBlock {
+  touch(entry: Entry): CachedBlock | undefined {
     this.#hits++;
     if (entry.list === this.#probation) this.#promote(entry);
     else if (entry.movedAt !== this.#tick) {
@@ -214,7 +240,7 @@ export class BlockCache {
       entry.list.addFirst(entry);
       entry.movedAt = this.#tick;
     }
-    return entry.block;
+    return entry.block ?? undefined;
   }
 
   insert(file: CacheFile, block: CachedBlock, priority: CachePriority): Entry | null {
@@ -231,6 +257,8 @@ export class BlockCache {
 
   drop(entry: Entry): void {
     entry.list.remove(entry);
+    // Handles keep no block in memory.
+    entry.block = null;
     this.#blockCount--;
   }
 
@@ -257,7 +285,7 @@ export class BlockCache {
       const victim = this.#victim();
       invariant(victim !== null, 'a cache over its budget has a block');
       this.drop(victim);
-      victim.file.forget(victim.block.offset);
+      victim.file.forget(victim.offset);
       this.#evictions++;
     }
   }

@@ -182,12 +182,15 @@ export class BloomChunk {
   /** Offset in the file. */
   readonly offset: number;
   readonly #bits: Uint8Array;
+  /** The usual sizes are powers of two: a remainder is a mask then, else 0. */
+  readonly #mask: number;
 
   /** Takes over `bits`. Throws FormatFault if there are none. */
   constructor(offset: number, bits: Uint8Array) {
     check(bits.length > 0 && bits.length <= 0x0fffffff, 'a Bloom chunk is empty or too large');
     this.offset = offset;
     this.#bits = bits;
+    this.#mask = (bits.length & (bits.length - 1)) === 0 ? bits.length * 8 - 1 : 0;
   }
 
   get sizeBytes(): number {
@@ -197,6 +200,8 @@ export class BloomChunk {
   /** False: the key with these hashes was certainly never added. */
   mightContain(hashCount: number, h1: number, h2: number): boolean {
     const bits = this.#bits;
+    const mask = this.#mask;
+    if (mask !== 0) return isInBits(bits, mask, hashCount, h1, h2);
     const bitCount = bits.length * 8;
     let sum = h1;
     for (let i = 0; i < hashCount; i++) {
@@ -206,6 +211,43 @@ export class BloomChunk {
     }
     return true;
   }
+}
+
+/**
+ * `mightContain` of 2^n = `mask` + 1 bits. The first bits of absent keys are like thrown coins, which processors guess badly:
+ * three are looked at in one go, so that their cache misses overlap and a wrong guess is rare.
+ */
+function isInBits(
+  bits: Uint8Array,
+  mask: number,
+  hashCount: number,
+  h1: number,
+  h2: number,
+): boolean {
+  let sum = h1;
+  let i = 0;
+  for (; i + 3 <= hashCount; i += 3) {
+    const a = absolute(sum) & mask;
+    const b = absolute(sum + h2) & mask;
+    const c = absolute(sum + 2 * h2) & mask;
+    const all =
+      (bits[a >> 3]! >> (a & 7)) & (bits[b >> 3]! >> (b & 7)) & (bits[c >> 3]! >> (c & 7));
+    if ((all & 1) === 0) return false;
+    sum = (sum + 3 * h2) | 0;
+  }
+  for (; i < hashCount; i++) {
+    const position = absolute(sum) & mask;
+    if ((bits[position >> 3]! & (1 << (position & 7))) === 0) return false;
+    sum = (sum + h2) | 0;
+  }
+  return true;
+}
+
+/** Of 32 bits, without a branch. */
+function absolute(value: number): number {
+  const low = value | 0;
+  const sign = low >> 31;
+  return (low ^ sign) - sign;
 }
 
 /** Sets the bits of a key; the counterpart of `mightContain`. */

@@ -28,6 +28,7 @@ export type { FileInfo, Trailer } from './metadata.ts';
 export type { HFileProperties } from './properties.ts';
 export { HFileReader } from './reader.ts';
 export type { HFileReaderOptions } from './reader.ts';
+export { RowFilters } from './row_filters.ts';
 export { WatchedFile } from './watched_blocks.ts';
 export type { BlockWatch } from './watched_blocks.ts';
 export { BLOCK_SIZE_DEFAULT, HFileWriter } from './writer.ts';

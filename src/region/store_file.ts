@@ -227,10 +227,12 @@ class PointSource extends LazySource implements PlacedSource {
     super(file, options, tally);
     this.#window = window;
     this.owner = seek;
+    seek?.join(file);
   }
 
   override seek(key: SeekKey): SourceState {
     const { owner } = this;
+    if (owner !== null && owner.isNowhere) return END;
     if (owner !== null && owner.known !== null) {
       if (owner.known !== this) return END;
       const refused = this.#window === null ? null : this.#window.refusesTimes(this.file.info);
