@@ -2,7 +2,7 @@
  * Reads of an embedded store: gets, scans over the regions of a table, counts, and the newest applied cell for
  * read-modify-write. A read takes its read point and its time once; the time is the oracle's, which follows the clock.
  */
-import { END, TAG_TTL, WAIT, compareBytes, u16, u32 } from '../cell/index.ts';
+import { END, READY, TAG_TTL, WAIT, compareBytes, u16, u32 } from '../cell/index.ts';
 import type { CellView } from '../cell/index.ts';
 import { invariant } from '../io/index.ts';
 import {
@@ -248,6 +248,9 @@ export class Reads {
     }
   }
 
+  /** The last `newestNow` gave a cell, and no delete marker stands at or above its timestamp. */
+  isNewestUnmarked = false;
+
   /**
    * As `newestCell`, from memory alone and in this turn: a view valid until the next read, null if there is no such cell,
    * WAIT if it is not in memory or its reader is busy.
@@ -266,6 +269,7 @@ export class Reads {
     const state = reader.read(row, column.qualifier, timeRange, NEWEST, NEWEST, nowMs);
     if (state === WAIT) reader.abandon();
     this.#newestReaders.done(store, cached);
+    this.isNewestUnmarked = state === READY && reader.isUnmarked;
     if (state === WAIT) return WAIT;
     return state === END ? null : reader.cell;
   }

@@ -72,6 +72,11 @@ export class NewestReader {
     return READY;
   }
 
+  /** After READY: the read met no delete marker, so none stands at or above the cell's timestamp. */
+  get isUnmarked(): boolean {
+    return !this.#scanner.metMarker;
+  }
+
   /** Fetches what the last WAIT wanted. Rejects with IoException or CorruptionException. */
   async load(): Promise<void> {
     await this.#source.load();

@@ -93,6 +93,8 @@ export class StoreMatcher {
   #oldestLow = 0;
   #nowMs = 0;
   readonly #deletes: DeleteTracker = new DeleteTracker();
+  /** Some delete marker was seen in the row so far. */
+  metMarker = false;
   #newVersions: NewVersionTracker | null = null;
 
   /** Index of the wanted column, with `#qualifiers`. */
@@ -141,6 +143,7 @@ export class StoreMatcher {
   startRow(): void {
     this.#wanted = 0;
     this.#column.length = -1;
+    this.metMarker = false;
     this.#deletes.reset();
     this.#newVersions?.reset();
     this.#resetColumn();
@@ -174,7 +177,10 @@ export class StoreMatcher {
       return MATCH_SKIP;
     }
     if (!this.#raw) {
-      if (type !== TYPE_PUT) return this.#remember(cell, type, high, low);
+      if (type !== TYPE_PUT) {
+        this.metMarker = true;
+        return this.#remember(cell, type, high, low);
+      }
       if (this.#newVersions !== null) {
         const { writeHigh, writeLow } = cell;
         if (this.#newVersions.hides(high, low, writeHigh, writeLow)) {

@@ -155,6 +155,11 @@ export class StoreScanner {
     return state;
   }
 
+  /** The row's read so far met some delete marker. */
+  get metMarker(): boolean {
+    return this.#matcher.metMarker;
+  }
+
   /** Copies what the matcher includes of the row into `batch`. */
   readRow(batch: CellBatch): RowState {
     const tally = this.#tally;
