@@ -4,7 +4,7 @@ import type { EmbeddedConnection } from '../../src/engine/index.ts';
 import { simEnv } from '../../src/io/index.ts';
 import { contentOf, start } from './store_support.ts';
 
-const STEPS = 250;
+const STEPS = 150;
 /** Ahead of the clock, so that stamps follow from the steps alone. */
 const AHEAD = 2n ** 50n;
 
@@ -29,12 +29,13 @@ async function change(
   const amount = next(5) - 1;
   const kind = next(24);
   // Stamps at, before and just ahead of the counter's, which runs ahead of the clock.
-  const newest = (await table.get('row'))?.cells[0]?.ts ?? fallback;
+  const newest = (await table.get('row', { columns: ['f:c'] }))?.cells[0]?.ts ?? fallback;
   const ts = newest + BigInt(next(6) - 2);
   if (kind === 0) await table.delete('row', { versions: ['f:c'], ts });
   else if (kind === 1) await table.delete('row', { columns: ['f:c'], ts });
   else if (kind === 2) await table.delete('row', { ts });
-  else if (kind === 3) await table.put('row', { 'f:c': Buffer.from('00000000000000ff', 'hex') }, { ts });
+  else if (kind === 3 || kind > 20)
+    await table.put('row', { 'f:c': Buffer.from('00000000000000ff', 'hex') }, { ts });
   else if (kind === 6) await table.delete('row', { familyVersions: ['f'], ts });
   else if (kind === 4) await table.put(row, { 'f:d': 'x' });
   else if (kind === 5) await connection.admin.flush('t');
@@ -50,12 +51,14 @@ async function change(
 
 const isOfClock = (line: string): boolean => BigInt(/@(\d+)/.exec(line)![1]!) < AHEAD;
 
-test.each([1, 2, 3, 4])('as by the general way, seed %i', async (seed) => {
+test.each([1, 2])('as by the general way, seed %i', async (seed) => {
   const answers: string[][] = [];
   for (const isFast of [true, false]) {
     const env = simEnv({ seed });
     const connection = await env.drive(start(env));
-    await env.drive(connection.admin.createTable({ name: 't', families: [{ name: 'f', VERSIONS: 3 }] }));
+    await env.drive(
+      connection.admin.createTable({ name: 't', families: [{ name: 'f', VERSIONS: 3 }] }),
+    );
     const next = numbers(seed);
     const table = connection.table('t');
     await env.drive(table.put('row', { 'f:c': Buffer.alloc(8) }, { ts: AHEAD }));
@@ -70,4 +73,22 @@ test.each([1, 2, 3, 4])('as by the general way, seed %i', async (seed) => {
     await env.drive(connection.close());
   }
   expect(answers[0]!).toEqual(answers[1]!);
+});
+
+test('a marker just ahead of the counter hides what comes to stand at it', async () => {
+  const env = simEnv({ seed: 5 });
+  const connection = await env.drive(start(env));
+  await env.drive(connection.admin.createTable({ name: 't', families: ['f'] }));
+  const table = connection.table('t');
+  const values: number[] = [];
+  const increment = async (): Promise<void> => {
+    const { result } = await env.drive(table.increment('row', { 'f:c': 1 }));
+    values.push(Buffer.from(result!.cells[0]!.value).readUInt8(7));
+  };
+  await env.drive(table.put('row', { 'f:c': Buffer.alloc(8) }, { ts: AHEAD }));
+  await increment();
+  await env.drive(table.delete('row', { versions: ['f:c'], ts: AHEAD + 3n }));
+  for (let i = 0; i < 4; i++) await increment();
+  expect(values).toEqual([1, 2, 3, 3, 3]);
+  await env.drive(connection.close());
 });
