@@ -170,12 +170,13 @@ export class BuiltTable {
   }
 
   async #mergeGroup(group: readonly BuiltFile[], path: string): Promise<HFileSummary | null> {
-    const { source, hasTags, close } = await this.#open(group);
+    const opened = await this.#open(group);
     try {
+      const { source, hasTags } = opened;
       const family = this.#families.get(group[0]!.family)!;
       return await writeCells(this.#builder, family, path, source, { hasTags, unique: true });
     } finally {
-      await close();
+      await opened.close();
     }
   }
 

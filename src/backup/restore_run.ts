@@ -29,8 +29,8 @@ import { isWithin, rowsOf, spread } from './file_rows.ts';
 import { placeTables } from './place_tables.ts';
 import { RestoredTransactions } from './restore_transactions.ts';
 import type { FamilyTarget, StagedSource } from './restore_transactions.ts';
-import { sideBySide, Work } from './work.ts';
-import type { WorkOptions } from './work.ts';
+import { sideBySide } from './work.ts';
+import type { Work, WorkOptions } from './work.ts';
 
 /** A file that is copied as it is, and what it stands for. */
 interface FileCopy {

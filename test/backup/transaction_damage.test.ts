@@ -1,7 +1,7 @@
 /** Damage of what backups hold of transactions: found by verify, refused by a restore or, at the latest, by the commit. */
 import { describe, expect, test } from 'vitest';
 import { listBackups, restoreBackup, summaryOf, verifyBackups } from '../../src/backup/index.ts';
-import type { BackedFile } from '../../src/backup/backup_format.ts';
+import type { BackedFile, BackupBody } from '../../src/backup/backup_format.ts';
 import { readBackup, writeBackup } from '../../src/backup/backup_format.ts';
 import { CorruptionException } from '../../src/io/index.ts';
 import type { SimEnv } from '../../src/io/index.ts';
@@ -26,6 +26,12 @@ async function filesOf(env: SimEnv, dir: string): Promise<BackedFile[]> {
   return part!.files.filter(({ records }) =>
     records.some(({ role, record }) => role === 'staged' || record.tableId === ledgerId),
   );
+}
+
+async function bodyIn(env: SimEnv, dir: string): Promise<BackupBody> {
+  const { format, version, ...body } = await readBackup(env, dir);
+  expect([format, version]).toEqual(['cellar-backup', 2]);
+  return body;
 }
 
 async function expectRefused(env: SimEnv, path: string): Promise<void> {
@@ -81,7 +87,7 @@ test('the log of an incremental one, where its transactions are', async () => {
 test('staged files that are whole, but not those that were prepared', async () => {
   await onLife(53, async (life, env) => {
     const dir = await backedUp(life);
-    const { format: _, version: __, ...body } = await readBackup(env, dir);
+    const body = await bodyIn(env, dir);
     const prepared = body.prepared!.map((one) =>
       one.isStaged ? { ...one, digest: 'crc32c:00000000' } : one,
     );
@@ -123,7 +129,8 @@ test('a chain that an older program began goes on without transactions, and says
   await onLife(55, async (life, env) => {
     const dir = await backedUp(life);
     // As the older program left it: without the ledger, the files of it, and those that are staged.
-    const { format: _, version: __, prepared: ___, ...body } = await readBackup(env, dir);
+    const { prepared, ...body } = await bodyIn(env, dir);
+    expect(prepared).toHaveLength(2);
     const [{ ledger, ...part }] = body.parts as [(typeof body.parts)[0]];
     expect(ledger!.record.name).toBe(LEDGER_TABLE);
     const own = new Set((await filesOf(env, dir)).map(({ path }) => path));

@@ -307,7 +307,7 @@ test('intents of a snapshot transaction, its time and XA’s recover', async () 
     const restored = await openAt(env, '/restored');
     const status = await restored.transactions.status(name);
     expect(Math.abs(status.expiresMs! - env.clock.nowMs() - leftMs)).toBeLessThan(60_000);
-    restored.setKnob('txn_intent_wait_ms', 10);
+    await restored.setKnob('txn_intent_wait_ms', 10);
     await expect(restored.table('a').put('r', { 'f:q': 'w' })).rejects.toThrow(
       RowLockedByTransaction,
     );
