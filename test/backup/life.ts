@@ -87,7 +87,7 @@ export class Life {
       await this.prepare(tables, chance.int(2) === 0);
     } else if (pick < 7 && waiting.length > 0) {
       await this.decide(waiting[chance.int(waiting.length)]![0], chance.int(2) === 0);
-    } else if (pick === 7) await connection.admin.flush('ab'[chance.int(2)]!);
+    } else if (pick === 7) await connection.admin.flush('ab'[chance.int(2)]);
     else if (pick === 8) await connection.admin.compact('a', { major: chance.int(2) === 0 });
     await this.tell();
   }
