@@ -7,7 +7,12 @@ import type { Change, ChangesOptions } from '../backup/feed/index.ts';
 import { EmbeddedConnection, commitOptions, openServer, transactOverAll } from '../engine/index.ts';
 import type { OpenOptions, RegionServer, TableState } from '../engine/index.ts';
 import { put } from '../manifest/index.ts';
-import { IllegalArgumentException, TableNotFoundException, isHiddenTable } from '../model/index.ts';
+import {
+  IllegalArgumentException,
+  TableNotFoundException,
+  isHiddenTable,
+  requireObject,
+} from '../model/index.ts';
 import type {
   Durability,
   StoreStatus,
@@ -127,6 +132,7 @@ export class StoreConnection extends EmbeddedConnection implements Transactional
  * must be closed.
  */
 export async function open(dir?: string, options: StoreOptions = {}): Promise<StoreConnection> {
+  requireObject(options, 'Options of open');
   const { transactions, ...engine } = options;
   const server = await openServer(dir, engine);
   try {

@@ -16,6 +16,7 @@ import {
   DoNotRetryIOException,
   IllegalArgumentException,
   checkOptionNames,
+  checkText,
   requireArray,
   requireObject,
   shown,
@@ -106,7 +107,10 @@ const describeColumn = (column: ResolvedColumn): string =>
   `${Buffer.from(column.familyBytes).toString('latin1')}:${Buffer.from(column.qualifier).toString('latin1')}`;
 
 function valueLengthOf(value: Value, column: ResolvedColumn): number {
-  if (typeof value === 'string') return Buffer.byteLength(value, 'utf8');
+  if (typeof value === 'string') {
+    if (!value.isWellFormed()) checkText(value, `The value of ${describeColumn(column)}`);
+    return Buffer.byteLength(value, 'utf8');
+  }
   if (value instanceof Uint8Array) return value.length;
   if (typeof value === 'bigint') return 8;
   throw new IllegalArgumentException(

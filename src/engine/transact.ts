@@ -13,6 +13,7 @@ import {
   IllegalArgumentException,
   TransactionConflictException,
   checkOptionNames,
+  shown,
 } from '../model/index.ts';
 import type {
   Durability,
@@ -76,6 +77,7 @@ export async function transactInRegion<T>(
   work: (tx: GroupTransaction) => Promise<T>,
   options: TransactOptions,
 ): Promise<TransactResult<T>> {
+  checkWork(work);
   checkOptionNames(options, OPTION_NAMES, 'transact');
   const { server } = parts;
   return run(parts, work, {
@@ -91,12 +93,19 @@ export async function transactInRegion<T>(
   });
 }
 
+/** Refuses what is no function, before anything is read. */
+function checkWork(work: unknown): void {
+  if (typeof work === 'function') return;
+  throw new IllegalArgumentException(`transact takes a function, not ${shown(work)}`);
+}
+
 /** Over all tables. As `transactInRegion`. */
 export async function transactOverAll<T>(
   parts: TransactParts,
   work: (tx: WideTransaction) => Promise<T>,
   options: WorkOptions,
 ): Promise<TransactResult<T>> {
+  checkWork(work);
   checkOptionNames(options, WORK_OPTION_NAMES, 'transact');
   const { isolation } = options;
   if (isolation !== undefined && isolation !== 'serializable' && isolation !== 'snapshot') {

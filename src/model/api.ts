@@ -179,8 +179,14 @@ export interface CheckAndMutateResult {
   readonly result: Result | null;
 }
 
+/** `error` is a StoreException, with its `code`, unless it comes out of the caller's own code (a filter, say). */
+export interface FailedOperation {
+  readonly ok: false;
+  readonly error: Error & { readonly code?: string };
+}
+
 export type CheckAndMutateOutcome =
-  ({ readonly ok: true } & CheckAndMutateResult) | { readonly ok: false; readonly error: Error };
+  ({ readonly ok: true } & CheckAndMutateResult) | FailedOperation;
 
 export type OperationOutcome =
   | {
@@ -190,7 +196,7 @@ export type OperationOutcome =
       /** Of a conditional operation: whether the condition held. */
       readonly processed?: boolean;
     }
-  | { readonly ok: false; readonly error: Error };
+  | FailedOperation;
 
 export interface Admin {
   createNamespace(name: string, attributes?: Readonly<Record<string, string>>): Promise<void>;

@@ -31,8 +31,8 @@ function checkLength(what: string, name: string): void {
   }
 }
 
-/** A name given by a caller without types. */
-function requireText(what: string, name: unknown): asserts name is string {
+/** Refuses what a caller without types may give as a name. `what` names the argument. */
+export function requireText(what: string, name: unknown): asserts name is string {
   if (typeof name !== 'string') {
     throw new IllegalArgumentException(`${what} must be a string, not ${typeof name}`);
   }

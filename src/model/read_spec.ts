@@ -291,7 +291,8 @@ export function parseReadColumn(column: Column): {
     const colon = column.indexOf(':');
     const family = colon < 0 ? column : column.slice(0, colon);
     checkFamilyName(family);
-    return { family, qualifier: colon < 0 ? null : Buffer.from(column.slice(colon + 1), 'utf8') };
+    const qualifier = colon < 0 ? null : toArgumentBytes(column.slice(colon + 1), 'A qualifier');
+    return { family, qualifier };
   }
   requireArray(column, 'A column that is no string');
   const [family, qualifier] = column;

@@ -37,7 +37,8 @@ export function splitColumn(column: Column): { family: string; qualifier: Uint8A
   if (typeof column !== 'string') return columnOfPair(column);
   const colon = column.indexOf(':');
   if (colon < 0) return { family: column, qualifier: new Uint8Array(0) };
-  return { family: column.slice(0, colon), qualifier: toBytes(column.slice(colon + 1)) };
+  const qualifier = toArgumentBytes(column.slice(colon + 1), 'A qualifier');
+  return { family: column.slice(0, colon), qualifier };
 }
 
 function columnOfPair(pair: readonly [family: string, qualifier: Bytes]): {

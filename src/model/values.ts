@@ -26,8 +26,24 @@ export function shown(value: unknown): string {
 
 /** Bytes or text as bytes (not copied); anything else is refused. `what` names the argument. */
 export function toArgumentBytes(value: Bytes, what: string): Uint8Array {
-  if (typeof value === 'string' || value instanceof Uint8Array) return toBytes(value);
-  throw new IllegalArgumentException(`${what} must be bytes or a string, not ${shown(value)}`);
+  if (typeof value === 'string') checkText(value, what);
+  else if (!(value instanceof Uint8Array)) throw noBytes(value, what);
+  return toBytes(value);
+}
+
+/**
+ * Refuses text with half a surrogate pair: UTF-8 has no bytes for it, and the bytes that stand in for it would be those of
+ * other such texts, too.
+ */
+export function checkText(text: string, what: string): void {
+  if (text.isWellFormed()) return;
+  throw new IllegalArgumentException(
+    `${what} has half a surrogate pair, which is no text: pass bytes`,
+  );
+}
+
+function noBytes(value: unknown, what: string): IllegalArgumentException {
+  return new IllegalArgumentException(`${what} must be bytes or a string, not ${shown(value)}`);
 }
 
 /** A row of 1 … 32767 bytes. The bytes stay the caller's. */
@@ -66,6 +82,7 @@ export function toValueBytes(
     bytes.writeBigInt64BE(value);
     return bytes;
   }
+  if (typeof value === 'string') checkText(value, what);
   if (typeof value === 'string' || value instanceof Uint8Array) return toBytes(value);
   throw new IllegalArgumentException(
     `${what} must be bytes, a string or a bigint, not ${shown(value)}`,

@@ -1,4 +1,5 @@
 /** A two-phase transaction in the hand of its writer: the verbs with the name filled in. */
+import { requireObject, requireText } from '../model/index.ts';
 import type {
   CommitRequestOptions,
   LoadOperation,
@@ -23,6 +24,8 @@ export class TransactionHandle implements Transaction {
   #nextSeq = 0;
 
   constructor(transactions: Transactions, options: TransactionOptions) {
+    requireObject(options, 'Options of transaction');
+    requireText('label', options.label);
     this.#transactions = transactions;
     this.#options = options;
     this.label = options.label;

@@ -95,7 +95,30 @@ describe.each(withRow)('row of %s', (_, call) => {
     { name: 'null', row: null, text: 'Row must be bytes or a string, not null' },
     { name: 'undefined', row: undefined, text: 'not undefined' },
     { name: 'an object', row: {}, text: 'not an object' },
+    { name: 'half a pair', row: 'r\ud800', text: 'half a surrogate pair' },
   ])('$name', ({ row, text }) => check({ name: '', call: call(row), text }));
+});
+
+describe('text that UTF-8 has no bytes for', () => {
+  const half = 'x\udc00';
+  test.each<Case>([
+    {
+      name: 'a value',
+      call: (t) => t.put('a', { 'f:q': half }),
+      text: 'The value of f:q has half',
+    },
+    { name: 'an appended one', call: (t) => t.append('a', { 'f:q': half }), text: 'has half' },
+    { name: 'a qualifier', call: (t) => t.put('a', { [`f:${half}`]: 'x' }), text: 'has half' },
+    { name: 'a pair', call: (t) => t.get('a', { columns: [['f', half]] }), text: 'has half' },
+    { name: 'one to read', call: (t) => t.get('a', { columns: [`f:${half}`] }), text: 'has half' },
+    { name: 'a prefix', call: (t) => t.count({ prefix: half }), text: 'has half' },
+  ])('$name', check);
+
+  test('whole pairs are text', async () => {
+    await table.put('\u{1f600}', { 'f:\u{1f600}': '\u{1f600}' });
+    expect(table.getSync('\u{1f600}')?.text('f:\u{1f600}')).toBe('\u{1f600}');
+    await table.delete('\u{1f600}');
+  });
 });
 
 test('the longest row is taken', async () => {
