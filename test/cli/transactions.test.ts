@@ -222,17 +222,15 @@ test('config lists every knob of the specification with type, unit, default, cha
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>);
   const listed = knobs.filter(({ name }) => !ADDED.includes(String(name)));
-  expect(listed).toEqual(
-    Object.entries(SPECIFIED).map(([name, [unit, value, changeable]]) =>
-      expect.objectContaining({
-        name,
-        unit,
-        type: typeof value === 'boolean' ? 'bool' : 'int',
-        default: value,
-        value,
-        changeable,
-      }),
-    ),
+  expect(listed).toMatchObject(
+    Object.entries(SPECIFIED).map(([name, [unit, value, changeable]]) => ({
+      name,
+      unit,
+      type: typeof value === 'boolean' ? 'bool' : 'int',
+      default: value,
+      value,
+      changeable,
+    })),
   );
   expect(knobs).toHaveLength(listed.length + ADDED.length);
 });

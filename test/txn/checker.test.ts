@@ -42,6 +42,10 @@ function inTwoSteps(connection: StoreConnection, options: TransactionOptions): T
   const late: (() => Promise<unknown>)[] = [];
   let loads = 0;
   return {
+    label: txn.label,
+    get txnId() {
+      return txn.txnId;
+    },
     begin: () => txn.begin(),
     load: (operations, to) => {
       if (++loads < 3) return txn.load(operations, to);
