@@ -34,6 +34,11 @@ export const needsFamily = (filter: CellFilter, family: Uint8Array): boolean =>
 export abstract class BaseFilter implements CellFilter {
   /** A MUST_PASS_ALL list asks such filters for a hint although another filter has dropped the cell. HBase: HintingFilter. */
   readonly isHinting: boolean = false;
+  /**
+   * What it is shown of one row tells on the rows behind it. HBase shows a filter the cells of rows, too, that it has left out
+   * by their key (RegionScannerImpl#nextRow reads them for nobody); only for such a filter that makes a difference.
+   */
+  readonly isLasting: boolean = false;
   /** Set on the filter that the scanner holds. */
   takeWork?(): number;
 

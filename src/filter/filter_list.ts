@@ -19,10 +19,13 @@ abstract class ListFilter extends BaseFilter {
   protected readonly filters: readonly CellFilter[];
   protected readonly reversed: boolean;
 
+  override readonly isLasting: boolean;
+
   constructor(filters: readonly CellFilter[], reversed: boolean) {
     super();
     this.filters = filters;
     this.reversed = reversed;
+    this.isLasting = filters.some((filter) => filter instanceof BaseFilter && filter.isLasting);
   }
 
   override hasFilterRow(): boolean {
@@ -52,12 +55,17 @@ abstract class ListFilter extends BaseFilter {
 export class MustPassAllFilter extends ListFilter {
   /** Filters that are asked for hints even where another has dropped the cell. */
   readonly #isHinting: readonly boolean[];
+  /** Filters for whose sake a row is read that another leaves out by its key. */
+  readonly #readsOn: readonly boolean[];
   /** Those that gave a hint for the last cell. */
   readonly #hinters: CellFilter[] = [];
 
   constructor(filters: readonly CellFilter[], reversed: boolean) {
     super(filters, reversed);
     this.#isHinting = filters.map((filter) => filter instanceof BaseFilter && filter.isHinting);
+    this.#readsOn = filters.map(
+      (filter) => filter instanceof BaseFilter && (filter.isHinting || filter.isLasting),
+    );
   }
 
   override reset(): void {
@@ -70,17 +78,20 @@ export class MustPassAllFilter extends ListFilter {
     return false;
   }
 
-  /** All are asked, since some keep what they see. A row is read on for the hint of a filter that passes it. */
+  /**
+   * All are asked, since some keep what they see. A row is read on for a filter that passes it and gives hints, or ends the
+   * scan by what it is shown.
+   */
   override filterRowKey(firstCell: CellView): boolean {
     let isFiltered = false;
-    let mayHint = false;
+    let readsOn = false;
     for (let i = 0; i < this.filters.length; i++) {
       const filter = this.filters[i]!;
       if (filter.filterAllRemaining()) return true;
       if (filter.filterRowKey(firstCell)) isFiltered = true;
-      else if (this.#isHinting[i]!) mayHint = true;
+      else if (this.#readsOn[i]!) readsOn = true;
     }
-    return isFiltered && !mayHint;
+    return isFiltered && !readsOn;
   }
 
   override filterCell(cell: CellView): FilterCode {

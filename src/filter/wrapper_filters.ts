@@ -51,6 +51,7 @@ export class SkipFilter extends BaseFilter {
 
 /** Ends the scan as soon as the filter within drops anything: a row key, a cell or a row. Cells kept before stay. */
 export class WhileMatchFilter extends BaseFilter {
+  override readonly isLasting: boolean = true;
   readonly #filter: CellFilter;
   #isDone = false;
 
