@@ -180,8 +180,18 @@ function withoutAttributes(repro: Repro): Repro[] {
         const changed: Family = { ...Object.fromEntries(left), name: family.name };
         return { ...repro, families: repro.families.with(i, changed) };
       });
-    const only =
-      repro.families.length > 1 ? [{ ...repro, families: repro.families.toSpliced(i, 1) }] : [];
+    const only = repro.families.length > 1 ? [withoutFamily(repro, i)] : [];
     return [...only, ...less];
   });
+}
+
+/** Files that are loaded hold nothing of it either: who loads what no family takes gets an error on both sides. */
+function withoutFamily(repro: Repro, at: number): Repro {
+  const { name } = repro.families[at]!;
+  const steps = repro.steps.flatMap((step): Step[] => {
+    if (step.op !== 'load') return [step];
+    const cells = step.cells.filter(({ f }) => f !== name);
+    return cells.length === 0 ? [] : [{ ...step, cells }];
+  });
+  return { ...repro, families: repro.families.toSpliced(at, 1), steps };
 }
