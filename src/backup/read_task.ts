@@ -31,9 +31,7 @@ export interface ReadReport {
 
 /** The results of a piece. */
 export const resultsOf = ({ results }: ReadRows): Result[] =>
-  results.map(
-    ({ packed, size, partial }) => new Result(packed, 0, packed.length, size, partial),
-  );
+  results.map(({ packed, size, partial }) => new Result(packed, 0, packed.length, size, partial));
 
 /** Does the read. Throws what gets and scans throw, and InterruptedIOException. */
 export async function readFor(

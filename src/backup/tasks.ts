@@ -5,7 +5,7 @@
 import type { EmbeddedConnection } from '../engine/index.ts';
 import type { Env } from '../io/index.ts';
 import { IllegalArgumentException } from '../model/index.ts';
-import type { AsOf, ExplainTarget, ReadExplanation, ReadOptions } from '../model/index.ts';
+import type { AsOf, ExplainTarget, ReadExplanation } from '../model/index.ts';
 import { TransactionManager } from '../txn/index.ts';
 import { createBackup, reconcile } from './create_backup.ts';
 import type { BackupOptions } from './create_backup.ts';
@@ -234,7 +234,7 @@ function readOf(task: Readonly<Record<string, unknown>>): Task {
   const { table, get, scan, count, options } = task;
   if (typeof table !== 'string') throw new IllegalArgumentException('table must be a name');
   if (get instanceof Uint8Array) {
-    return { task: 'read', table, get, options: (options ?? {}) as ReadOptions };
+    return { task: 'read', table, get, options: options ?? {} };
   }
   if (typeof scan === 'object' && scan !== null) return { task: 'read', table, scan };
   if (typeof count === 'object' && count !== null) return { task: 'read', table, count };

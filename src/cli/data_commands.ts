@@ -206,12 +206,19 @@ async function printRead(
   const printer = context.printer(flags);
   if (!printer.json) printer.line(heading);
   const shown = { isRead: true };
-  const done = await runOrAsk(context, flags, task, 'reading', { mustExist: true }, async (item) => {
-    if (!('results' in item)) return true;
-    for (const result of resultsOf(item)) print(result, printer);
-    shown.isRead = await printer.flushIfFull();
-    return shown.isRead;
-  });
+  const done = await runOrAsk(
+    context,
+    flags,
+    task,
+    'reading',
+    { mustExist: true },
+    async (item) => {
+      if (!('results' in item)) return true;
+      for (const result of resultsOf(item)) print(result, printer);
+      shown.isRead = await printer.flushIfFull();
+      return shown.isRead;
+    },
+  );
   // Who reads the lines went away: that is no interruption.
   if (done === null && !shown.isRead) context.exitStatus = EXIT_OK;
   if (done !== null && !printer.json) printer.line(`${done.rows} row(s)`);
@@ -245,7 +252,12 @@ function addScan(program: Command, context: CliContext): void {
         ...(flags.batch === undefined ? {} : { batch: flags.batch }),
       };
       const heading = twoColumns('ROW', 'COLUMN+CELL');
-      await printRead(context, flags, { task: 'read', table, scan }, { heading, print: printResult });
+      await printRead(
+        context,
+        flags,
+        { task: 'read', table, scan },
+        { heading, print: printResult },
+      );
     });
 }
 

@@ -44,7 +44,10 @@ abstract class ListFilter extends BaseFilter {
    * The hint as it may be followed: backwards not within the cell's row, since HBase walks there (StoreScanner, seen with
    * 2.6.3), and a member that counts sees the cells it passes.
    */
-  protected followable(hint: SeekKey | null, { block, rowAt, rowLength }: CellView): SeekKey | null {
+  protected followable(
+    hint: SeekKey | null,
+    { block, rowAt, rowLength }: CellView,
+  ): SeekKey | null {
     if (!this.reversed || hint === null) return hint;
     const order = compareRanges(block, rowAt, rowLength, hint.row, hint.rowAt, hint.rowLength);
     return order === 0 ? null : hint;

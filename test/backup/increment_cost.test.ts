@@ -84,7 +84,12 @@ async function putRows(store: EmbeddedConnection, from: number, count: number): 
 /** Costs of an incremental backup of `changed` rows in a store of `rows`, whose log is kept from its first row on. */
 async function costOf(rows: number, changed: number): Promise<Cost> {
   const { env, cost } = counting();
-  const store = await open('store', { env, logSegmentBytes: SEGMENT, logBytesMax: 1 << 30, autoCompact: false });
+  const store = await open('store', {
+    env,
+    logSegmentBytes: SEGMENT,
+    logBytesMax: 1 << 30,
+    autoCompact: false,
+  });
   await store.admin.createTable({ name: 't', families: ['f'] });
   // A chain elsewhere needs the whole log.
   await createBackup(store.server, 'elsewhere');

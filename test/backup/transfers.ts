@@ -129,13 +129,17 @@ export class Transfers {
       options: (table, mutation, durability) =>
         commitOptions(server, table, mutation, { durability }),
     };
-    const { tso } = await transactOverAll(parts, async (transaction) => {
-      for (const { table, row, key } of sides) {
-        const balance = (await transaction.table(table).get(row))?.text('f:n');
-        if (balance !== String(this.#state.get(key)!)) throw new Error(`${key} has ${balance}`);
-        transaction.table(table).put(row, values(key));
-      }
-    }, {});
+    const { tso } = await transactOverAll(
+      parts,
+      async (transaction) => {
+        for (const { table, row, key } of sides) {
+          const balance = (await transaction.table(table).get(row))?.text('f:n');
+          if (balance !== String(this.#state.get(key)!)) throw new Error(`${key} has ${balance}`);
+          transaction.table(table).put(row, values(key));
+        }
+      },
+      {},
+    );
     if (tso === null) throw new Error('a transfer writes');
     return tso;
   }

@@ -73,9 +73,15 @@ test('gets, scans and counts of a folder that a server has open, of now and of b
   );
   expect(await ok(`get t r f:q --as-of ${before}`)).toContain('value=1\n1 row(s)');
   expect(await ok('get t absent')).toContain('\n0 row(s)');
-  const scanned = (await ok(`scan t --prefix s --filter "ColumnPrefixFilter('\\x01')" --json`)).trim().split('\n');
+  const scanned = (await ok(`scan t --prefix s --filter "ColumnPrefixFilter('\\x01')" --json`))
+    .trim()
+    .split('\n');
   expect(scanned).toHaveLength(rows);
-  expect(JSON.parse(scanned[1234]!)).toMatchObject({ row: 's01234', qualifier: '\\x01', value: '1234' });
+  expect(JSON.parse(scanned[1234]!)).toMatchObject({
+    row: 's01234',
+    qualifier: '\\x01',
+    value: '1234',
+  });
   expect(await ok('scan t --columns f:q')).toMatch(new RegExp(`\n${rows + 1} row\\(s\\)\n$`));
   expect(await ok(`scan t --as-of ${before}`)).toContain('value=1\n1 row(s)');
   expect(await ok('scan t --start s00001 --batch 1 --limit 2 --reversed')).toContain('2 row(s)');
