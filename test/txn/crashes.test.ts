@@ -1,9 +1,9 @@
 /**
  * The crash points of transactions (transactions.md section 7, 8 to 28): power cuts and kills before each change of the disk, in
- * the middle of verbs, flushes, compactions and splits, and once more in the recovery. What was answered holds; a transaction is
+ * the middle of verbs, flushes, compactions, splits, backups and the log's archive, and once more in the recovery. What was answered holds; a transaction is
  * there wholly or not at all, and if not decided, it can be.
  */
-import { describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { StoreConnection, StoreOptions } from '../../src/embedded/index.ts';
 import type { SimEnv } from '../../src/io/index.ts';
 import { TransactionException } from '../../src/model/index.ts';
@@ -162,6 +162,36 @@ const work = {
   },
 } as const;
 
+/**
+ * What a first backup loads is loaded before: an import takes real time, in which a simulated clock finds nothing to wait for
+ * and goes on to the time-outs.
+ */
+beforeAll(async () => {
+  const env = simEnv({ seed: 9 });
+  const backedUp = async (): Promise<void> => {
+    const connection = await start(env, {});
+    await connection.backups.create('/backups');
+    await connection.close();
+  };
+  await env.drive(backedUp(), 10_000_000);
+});
+
+/** Flushes, compactions and incremental backups, which archive the log, under way beside the decision itself. */
+function besideTheDecision(): typeof work.splits {
+  let beside: Promise<unknown> = Promise.resolve();
+  return async (connection, stage) => {
+    await beside;
+    if (stage === 'loaded') await connection.backups.create('/backups');
+    else {
+      beside = Promise.all([
+        connection.admin.flush().then(() => connection.admin.compact('t', { major: true })),
+        connection.backups.create('/backups', { incremental: true }),
+      ]);
+    }
+    if (stage === 'committed') await beside;
+  };
+}
+
 describe('a crash at each step of a transaction', () => {
   test.each([
     ['in memory', 1, {}, work.nothing],
@@ -172,6 +202,13 @@ describe('a crash at each step of a transaction', () => {
       4,
       { transactions: { txn_spill_bytes: 100 } },
       work.splits,
+    ],
+    ['in memory, beside backups, flushes and compactions', 5, {}, besideTheDecision()],
+    [
+      'staged, beside backups, flushes and compactions',
+      6,
+      { transactions: { txn_spill_bytes: 100 } },
+      besideTheDecision(),
     ],
   ] as const)(
     '%s: none, PREPARED or COMMITTED, with all rows once',
