@@ -490,9 +490,13 @@ export class RpcConnection {
   /** The connection cannot go on: says why, if the client can still hear it, and ends. */
   #refuse(error: unknown): void {
     if (this.#socket.destroyed) return;
-    this.#context.logger.warn({ err: error }, 'a connection was refused');
+    const exception = exceptionOf(error);
+    const { remoteAddress: from } = this.#socket;
+    // Anybody can cause it: a line each, and a stack for faults of ours alone.
+    const told = exception.isBug ? { from, err: error } : { from, reason: String(error) };
+    this.#context.logger.warn(told, 'a connection was refused');
     const callId = this.#stage === AT_CALLS ? this.#header.callId : CALL_ID_NONE;
-    this.#output.raw(exceptionFrame(callId, exceptionOf(error)));
+    this.#output.raw(exceptionFrame(callId, exception));
     this.#finish();
   }
 
