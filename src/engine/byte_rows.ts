@@ -2,17 +2,7 @@
  * Runs mutations that come as KeyValues (byte_mutation.ts) with HBase's rules: what EmbeddedTable is for callers in
  * TypeScript, for those who come over the network. Rules: protocol/semantics.md sections 8, 9 and 11.
  */
-import {
-  END,
-  TYPE_PUT,
-  WAIT,
-  equalBytes,
-  putU64,
-  timestampAt,
-  u16,
-  u32,
-  u64,
-} from '../cell/index.ts';
+import { TYPE_PUT, equalBytes, putU64, timestampAt, u16, u32, u64 } from '../cell/index.ts';
 import type { Comparator } from '../filter/index.ts';
 import {
   ALL_TIME,
@@ -20,15 +10,8 @@ import {
   READ_DEFAULT,
   WrongRegionException,
 } from '../model/index.ts';
-import type {
-  CompareOperator,
-  FilterMaker,
-  ReadSpec,
-  Result,
-  TimeRangeSpec,
-} from '../model/index.ts';
+import type { CompareOperator, FilterMaker, Result, TimeRangeSpec } from '../model/index.ts';
 import { toStringBinary } from '../cell/index.ts';
-import { CellBatch } from '../region/index.ts';
 import type { MutationBuffer, Region } from '../region/index.ts';
 import {
   MUTATE_APPEND,
@@ -45,7 +28,6 @@ import type { ByteMutation } from './byte_mutation.ts';
 import { CellEncoder } from './encode.ts';
 import { commitOptionsOf } from './commit_options.ts';
 import type { CommitOptions } from './commit_queue.ts';
-import { oneRowOf } from './read_filter.ts';
 import { joinHalves } from './read_point.ts';
 import type { NewestCell } from './reads.ts';
 import type { RegionServer } from './region_server.ts';
@@ -83,8 +65,6 @@ export interface RowAnswer {
 }
 
 const NO_FLOOR = { floorHigh: 0, floorLow: 0 };
-/** Sees every applied cell. */
-const NEWEST = 0xffffffff;
 
 export class ByteRows {
   readonly #server: RegionServer;
@@ -318,38 +298,18 @@ function* versionTimestamp(
   column: ResolvedColumn,
   count: number,
 ): Steps<bigint | null> {
+  const { table, region, row, reads } = context;
   if (count === 1) {
-    const { region, row, reads } = context;
     const cell = yield* reads.newestCell(region, row, column, ALL_TIME);
     return cell === null ? null : (BigInt(cell.tsHigh) << 32n) | BigInt(cell.tsLow);
   }
-  const family = context.table.families[column.familyIndex]!.settings.name;
-  const result = yield* readRow(context, {
+  const family = table.families[column.familyIndex]!.settings.name;
+  const result = yield* reads.appliedRow(table, region, row, {
     ...READ_DEFAULT,
     families: [{ family, qualifiers: [column.qualifier], timeRange: ALL_TIME }],
     versions: count,
   });
   return result?.cells[count - 1]?.ts ?? null;
-}
-
-/** The row as it is applied, synced or not. */
-function* readRow(context: RowContext, spec: ReadSpec): Steps<Result | null> {
-  const { reads, table, region, row } = context;
-  const nowMs = reads.clock.followedMs();
-  const moment = { high: NEWEST, low: NEWEST, nowMs };
-  const scanner = reads.openRegion(table, region, oneRowOf(spec, row), moment);
-  if (scanner === null) return null;
-  const batch = new CellBatch();
-  try {
-    for (;;) {
-      const state = scanner.next(batch, { resultsMax: 1, bytesMax: Infinity });
-      if (batch.size > 0) return batch.result(0);
-      if (state === END) return null;
-      if (state === WAIT) yield scanner.load();
-    }
-  } finally {
-    scanner.close();
-  }
 }
 
 /** Increments and appends: reads each column's newest cell and writes what the mutation makes of it. */
@@ -405,18 +365,16 @@ function columnAt(table: TableState, cells: Uint8Array, at: number): ResolvedCol
   };
 }
 
-/** All families at once: HBase sets the default, by demand, for gets and scans only (HRegion#get, RSRpcServices). */
-const FILTER_CONDITION_READ: ReadSpec = { ...READ_DEFAULT, loadColumnFamiliesOnDemand: false };
-
 /** Evaluates a condition and keeps the timestamp it saw as the floor of what is written then. */
 function* holds(context: RowContext, condition: ByteCondition, floors: RowContext): Steps<boolean> {
   const { comparison, timeRange, filter } = condition;
+  const { table, region, row, reads } = context;
   if (comparison === null) {
-    const result = yield* readRow(context, { ...FILTER_CONDITION_READ, timeRange, filter });
+    const spec = { ...READ_DEFAULT, timeRange, filter };
+    const result = yield* reads.appliedRow(table, region, row, spec);
     if (result !== null) raiseFloor(floors, result.cells[0]!.ts);
     return result !== null;
   }
-  const { table, region, row, reads } = context;
   const familyIndex = table.familyIndex(comparison.family);
   const familyBytes = table.families[familyIndex]!.settings.nameBytes;
   const column = { familyIndex, familyBytes, qualifier: comparison.qualifier };

@@ -274,7 +274,10 @@ export class Reads {
     return state === END ? null : reader.cell;
   }
 
-  /** What a read of the newest applied state gives of a row, synced or not: for conditions. */
+  /**
+   * What a read of the newest applied state gives of a row, synced or not: for conditions and read-modify-write. All families
+   * are read at once: HBase sets the default, by demand, for gets and scans only (HRegion#get, RSRpcServices).
+   */
   *appliedRow(
     table: ReadableTable,
     region: Region,
@@ -282,7 +285,8 @@ export class Reads {
     spec: ReadSpec,
   ): Steps<Result | null> {
     const moment = { high: NEWEST, low: NEWEST, nowMs: this.clock.followedMs() };
-    const scanner = this.#openRow(table, region, spec, row, moment);
+    const whole = { ...spec, loadColumnFamiliesOnDemand: false };
+    const scanner = this.#openRow(table, region, whole, row, moment);
     return scanner === null ? null : yield* rowInSteps(scanner, this.#sleep);
   }
 

@@ -366,11 +366,10 @@ export function* checkCondition(context: RowContext, condition: Condition): Step
   return holds(operator, wanted, cell === null ? null : cell.value);
 }
 
-/** Whether the filter passes anything of the row. HBase reads no family on demand here (seen with 2.6.3). */
+/** Whether the filter passes anything of the row. */
 function* checkFilter(context: RowContext, condition: FilterCondition): Steps<boolean> {
   const { table, region, row, reads } = context;
-  const spec = { ...normalizeRead(condition), loadColumnFamiliesOnDemand: false };
-  const result = yield* reads.appliedRow(table, region, row, spec);
+  const result = yield* reads.appliedRow(table, region, row, normalizeRead(condition));
   if (result === null) return false;
   const { ts } = result.cells[0]!;
   context.floorHigh = highOf(ts);
